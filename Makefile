@@ -11,13 +11,13 @@ CONCURRENT = ./internal/tools/child ./internal/tools/parallel ./mtl ./data/... .
 # Packages with assertions under the build tag invariants.
 CORE = ./engine ./devices ./mtl ./clients ./federation/... ./algorithms/... ./experiment
 
-# The plugins of docs/plugins.md, each with its own program.
+# The plugins of docs/extend.md, each with its own program.
 EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants emulators test-platforms rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
+.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -46,10 +46,10 @@ check:
 		export GOWORK="$$made/go.work" && $(GO) vet ./... ./examples/... && "$$made/staticcheck" ./... ./examples/...
 	internal/develop/deadcode
 	cd internal/develop && $(GO) vet ./api && $(GO) test ./api && PYTHON="$(PYTHON)" $(GO) run ./api
-	$(GO) test ./cmd/fedsim/command -run '^TestNoFusedInstructions$$' -fused=arm64
+	$(GO) test ./cmd/fedsim/command -run '^Test(NoFusedInstructions|WordBudgets|LinesAreShort)$$' -fused=arm64
 
 # Adds new names of the Go packages and of pyfedsim to the lists of promised names
-# (docs/stability.md), which "make check" compares. INCOMPATIBLE=1: also removes names, before 1.0.0
+# (docs/extend.md#stability), which "make check" compares. INCOMPATIBLE=1: also removes names, before 1.0.0
 # and for a new major version.
 api:
 	cd internal/develop && PYTHON="$(PYTHON)" $(GO) run ./api -update $(if $(INCOMPATIBLE),-incompatible)
@@ -70,7 +70,7 @@ race-commands: # the linker takes one core, so it runs beside the tests of packa
 invariants:
 	$(GO) test -short -tags invariants $(CORE)
 
-# Tests and runs the plugins of docs/plugins.md. "make check" checks them.
+# Tests and runs the plugins of docs/extend.md. "make check" checks them.
 examples:
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && cd examples && $(GO) test ./... && \
 		$(GO) build -o "$$made/bin/" ./... && for e in $(EXAMPLES); do \
@@ -94,6 +94,17 @@ test-kills:
 test-mutants:
 	$(GO) test ./cmd/fedsim/command -run '^TestMutant' -mutants 10000 -v -timeout 2h
 
+# Draws scenarios for FOR, and makes each in a dozen ways that must give the same bits, with invariants, and by other
+# programs: without FMA and AVX2, in pure Go. It goes on where it stopped last (bin/differences).
+FOR ?= 2m
+differences: build
+	$(GO) build -tags purego -o bin/fedsim-purego ./cmd/fedsim
+	@first=$$(cat bin/differences 2>/dev/null || echo 1); \
+	$(GO) test -tags invariants ./internal/rooms/verify -run '^TestDifferences$$' -v -timeout 0 -first $$first -for $(FOR) \
+		-programs "env GODEBUG=cpu.all=off $(CURDIR)/bin/fedsim,$(CURDIR)/bin/fedsim-purego" >bin/differences.log; status=$$?; \
+	sed 's/^ *differences_test.go:[0-9]*: //' bin/differences.log; \
+	sed -n 's/.*next: -first //p' bin/differences.log >bin/differences; exit $$status
+
 # Installs Debian's qemu-user-static if it is missing.
 emulators:
 	@command -v qemu-s390x-static >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends qemu-user-static; }
@@ -111,7 +122,7 @@ same:
 	@[ -x "$(BASE)" ] || { echo "make same BASE=PROGRAM: PROGRAM must be an earlier binary of fedsim"; exit 2; }
 	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestSame$$' -base='$(abspath $(BASE))' -same-scenarios='$(SCENARIOS)' -v -timeout 45m
 
-# Builds and runs fedsim without each room that can be left out. "make test" leaves out one a day.
+# Builds and runs fedsim without each room that can be left out. "make test" leaves out two a day.
 rooms:
 	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestRoomsCanBeLeftOut$$' -rooms
 
@@ -206,11 +217,14 @@ fuzz:
 		$(GO) test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=100x "$$(dirname $$file)" || exit 1; \
 	done
 
-# Updates docs/scenarios.md from the schema, the outputs in docs/tutorial.md and
-# docs/clusters.md from their commands, and the AVX2 kernels from their generator.
+# Updates config/keydocs.txt from the comments of keys, docs/scenarios.md from the schema,
+# docs/reference/examples.md from the scenarios, the outputs in docs/tutorial.md and docs/clusters.md from
+# their commands, and the AVX2 kernels from their generator.
 generate:
+	$(GO) test ./config -run TestKeyDocsAreUpToDate -update
 	$(GO) test ./experiment/scenario -run TestReferenceIsUpToDate -update
-	$(GO) test ./cmd/fedsim/command -run 'TestTutorial|TestClustersPage|TestModelsPage' -update-tutorial
+	$(GO) test ./scenarios -run TestExamplesPage -update
+	$(GO) test ./cmd/fedsim/command -run 'TestTutorial|TestClustersPage|TestModelsPage|TestCommandsPage|TestThirtyKeysPage' -update-tutorial
 	$(GO) generate ./internal/tools/kernel
 
 # Updates the license notices after a change of go.mod.

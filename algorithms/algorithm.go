@@ -3,8 +3,6 @@ package algorithms
 import (
 	"math"
 
-	"fedsim/algorithms/compress"
-	"fedsim/algorithms/privacy"
 	"fedsim/data"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/rng"
@@ -34,9 +32,9 @@ type Request struct {
 	Worker int    // index of the worker that computes, below Setup.Workers: for scratch space
 }
 
-// Work describes a device's response: the cost of the local work and the size of the
+// Response describes a device's response: the cost of the local work and the size of the
 // message.
-type Work struct {
+type Response struct {
 	Steps  int     // coordinate steps or rows
 	FLOPs  float64 // one multiply or one add is one
 	Values int     // numbers the device must upload; bytes with Messages.Bytes
@@ -94,7 +92,7 @@ type Algorithm interface {
 	// different devices. It may read the state that Begin has fixed and the
 	// device's own state. Its result is tentative: before Commit, it changes
 	// nothing that another call reads.
-	Solve(Request) Work
+	Solve(Request) Response
 	// Commit makes the device's work of this round final, on the device and on
 	// the server. Calls come in device order. The server multiplies the device's change by the
 	// weight, which is 1 for a method without Description.Weights.
@@ -198,7 +196,7 @@ func CodeRows(c *state.Coder, m *data.Matrix) {
 type Batched interface {
 	Algorithm
 	// SolveAll is Solve for each of the requests, in their order. The devices differ.
-	SolveAll(requests []Request, into []Work)
+	SolveAll(requests []Request, into []Response)
 	// Losses writes the mean loss of the present global model on the training rows of each of the
 	// devices. It changes nothing. It is called only with Description.Losses.
 	Losses(devices []int32, into []float64) error
@@ -218,6 +216,21 @@ type Tiered interface {
 	Withdraw(hub int)
 }
 
+// Joining is an Algorithm that gives a model to a new client, which has taken no part in the training.
+type Joining interface {
+	Algorithm
+	// Join writes the model of a new client, as a row of the models that are evaluated. Several goroutines call it at
+	// once. It changes nothing.
+	Join(n *mtl.Newcomer, into []float64) Joined
+}
+
+// Joined describes how a new client got its model.
+type Joined struct {
+	FLOPs      float64
+	Values     int  // numbers that it was sent
+	Uninformed bool // nothing is known of it: the method has no model for a client without rows
+}
+
 // Pool spreads independent work over the cores. A nil pool has one worker.
 type Pool = parallel.Pool
 
@@ -225,21 +238,20 @@ type Pool = parallel.Pool
 type Setup struct {
 	Description Description // from Factory.Describe; Factory.Start sets it
 
-	Rows     []int32         // training rows of each device
-	Shape    mtl.Shape       // of a task's model
-	Problem  *mtl.Problem    // the linear learning problem, with the data of all devices; nil in a run without data
-	Coupling mtl.Coupling    // of the problem's tasks; nil without a problem
-	Solution *data.Matrix    // W at the reference optimum; nil: there is none
-	HubSize  int             // consecutive devices behind a hub; 0: there are no hubs
-	Workers  int             // most concurrent calls of Solve
-	Pool     *Pool           // for the server's work; nil: one core
-	Seed     uint64          // of the run: the model that a network starts with is drawn from it
-	Privacy  *privacy.Config // what protects updates, of a method with Messages.Private; nil: nothing
-	Cohort   int             // responses that a round is for
-	Gathers  bool            // End says when the server of an Asynchronous takes its step; see Description.Gathers
+	Rows     []int32      // training rows of each device
+	Shape    mtl.Shape    // of a task's model
+	Problem  *mtl.Problem // the linear learning problem, with the data of all devices; nil in a run without data
+	Coupling mtl.Coupling // of the problem's tasks; nil without a problem
+	Solution *data.Matrix // W at the reference optimum; nil: there is none
+	HubSize  int          // consecutive devices behind a hub; 0: there are no hubs
+	Workers  int          // most concurrent calls of Solve
+	Pool     *Pool        // for the server's work; nil: one core
+	Seed     uint64       // of the run: the model that a network starts with is drawn from it
+	Guard    Guard        // of updates, of a method with Messages.Private; nil: nothing protects them
+	Gathers  bool         // End says when the server of an Asynchronous takes its step; see Description.Gathers
 
-	Compression *compress.Config // of messages, for a method with Messages.Coded; nil: none
-	ValueBytes  int              // bytes of a number in a message: 4 or 8
+	Coding     *Coding // of messages, for a method with Messages.Coded; nil: none
+	ValueBytes int     // bytes of a number in a message: 4 or 8
 }
 
 // Branch returns randomness of the device in this round that is independent of its local

@@ -27,11 +27,18 @@ type central struct {
 
 // CentralOptions are the settings of central.
 type CentralOptions struct {
-	OmegaUpdates int       `toml:"omega_updates" doc:"updates of Omega; each follows a W step, and one more W step ends the alternation. A regularizer with a fixed Omega has none"`
-	Gap          float64   `toml:"gap" doc:"relative duality gap of the last W step; the others use 0.1, or this gap if it is larger"`
-	TrialGap     float64   `toml:"trial_gap" doc:"gap in the trials of a tuning on folds (experiment.tuning.folds)"`
-	Sweeps       int       `toml:"sweeps" doc:"maximum passes over all rows in one W step"`
-	Path         []float64 `toml:"path" doc:"values of problem.lambda; those above that of the run are solved before it, the largest first, and the dual variables of each, scaled, are the start for the next"`
+	// updates of Omega; each follows a W step, and one more W step ends the alternation. A
+	// regularizer with a fixed Omega has none
+	OmegaUpdates int `toml:"omega_updates"`
+	// relative duality gap of the last W step; the others use 0.1, or this gap if it is larger
+	Gap float64 `toml:"gap"`
+	// gap in the trials of a tuning on folds (experiment.tuning.folds)
+	TrialGap float64 `toml:"trial_gap"`
+	// maximum passes over all rows in one W step
+	Sweeps int `toml:"sweeps"`
+	// values of problem.lambda; those above that of the run are solved before it, the largest
+	// first, and the dual variables of each, scaled, are the start for the next
+	Path []float64 `toml:"path"`
 }
 
 // Validate reports all wrong options.
@@ -63,7 +70,7 @@ var _ Stateful = (*central)(nil)
 func init() {
 	Register(Factory{
 		Name:      "central",
-		Summary:   "the models of a central solver that has the rows of all clients, with a learned coupling",
+		Summary:   "a central solver that has the rows of all clients; with a learned coupling",
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, sections 3 and 5.2",
 		Options: func() Options {
 			return &CentralOptions{OmegaUpdates: 10, Gap: 1e-2, TrialGap: 0.1, Sweeps: 3000}
@@ -75,7 +82,8 @@ func init() {
 			}
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
-			c := &central{Described: Described{s.Description}, CentralOptions: o.(*CentralOptions), problem: s.Problem, pool: s.Pool}
+			c := &central{Described: Described{s.Description}, CentralOptions: o.(*CentralOptions), problem: s.Problem,
+				pool: s.Pool}
 			c.w = s.Problem.NewWeights()
 			return c, nil
 		},
@@ -92,14 +100,14 @@ func (*central) Commit(int, float64)  {}
 func (*central) Discard(int)          {}
 
 // Solve waits for the solver.
-func (c *central) Solve(r Request) Work {
+func (c *central) Solve(r Request) Response {
 	c.solver.Do(func() {
 		ctx := haltContext{context.Background(), r.Halt, c.problem.Train.Rows(), c.problem.Values()}
 		if c.solved, c.err = c.solve(ctx); r.Halt.Halted() {
 			c.err = nil // the round is discarded
 		}
 	})
-	return Work{Err: c.err}
+	return Response{Err: c.err}
 }
 
 // End takes the solution.

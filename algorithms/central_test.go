@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
@@ -22,27 +23,20 @@ func related(t *testing.T, pool bool) *data.Split {
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Factors = 5, 6, 4
 	cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 14, 26
 	cfg.Synthetic.Noise = 0.05
-	split, err := data.Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := expect.Value(data.Prepare(cfg))(t)
 	return split
 }
 
 // centralOn returns the method on a problem with a regularizer and a lambda.
-func centralOn(t *testing.T, split *data.Split, regularizer string, lambda float64, o CentralOptions) (*central, *mtl.Problem) {
+func centralOn(t *testing.T, split *data.Split, regularizer string, lambda float64,
+	o CentralOptions) (*central, *mtl.Problem) {
 	t.Helper()
 	cfg := mtl.Defaults()
 	cfg.Regularizer, cfg.Lambda = regularizer, lambda
-	p, err := mtl.NewProblem(cfg, *split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(mtl.NewProblem(cfg, *split))(t)
 	factory, _ := Lookup("central")
-	a, err := factory.Start(Setup{Problem: p, Shape: p.Shape, Rows: p.RowCounts(), Pool: parallel.NewPool(1)}, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Value(factory.Start(Setup{Problem: p, Shape: p.Shape, Rows: p.RowCounts(), Pool: parallel.NewPool(1)},
+		&o))(t)
 	return a.Algorithm.(*central), p
 }
 
@@ -50,13 +44,10 @@ func centralOn(t *testing.T, split *data.Split, regularizer string, lambda float
 func solved(t *testing.T, c *central) *data.Matrix {
 	t.Helper()
 	for k := range c.problem.Clients() {
-		if work := c.Solve(Request{Device: k}); work.Err != nil || work.FLOPs != 0 {
-			t.Fatal(work)
-		}
+		response := c.Solve(Request{Device: k})
+		expect.Must(t, response.Err == nil && response.FLOPs == 0, "%v", response)
 	}
-	if _, err := c.End(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(c.End())(t)
 	return c.Model().W
 }
 
@@ -67,19 +58,14 @@ func TestLooseStepsLearnTheSameCoupling(t *testing.T) {
 	c, p := centralOn(t, split, mtl.RegProbabilistic, 0.01, o)
 	w := solved(t, c)
 	solver := p.Solver(c.pool, 1e-6, 100_000)
-	coupling, err := solver.LearnCoupling(t.Context(), 10, p.Config.OmegaFloor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	coupling := expect.Value(solver.LearnCoupling(t.Context(), 10, p.Config.OmegaFloor))(t)
 	want := solver.Optimize(t.Context(), coupling, nil)
 	alone, _ := centralOn(t, split, mtl.RegIndependent, 0.01, o)
 	// Measured: 0.010 and 0.38.
-	if far := distance(w, &want.W); far > 0.02 {
-		t.Errorf("W is %.2g of its length away from that of accurate steps, want at most 0.02", far)
-	}
-	if far := distance(solved(t, alone), &want.W); far < 0.1 {
-		t.Errorf("W is %.2g of its length away from that of independent tasks: the test is too weak", far)
-	}
+	far := distance(w, &want.W)
+	expect.That(t, far <= 0.02, "W is %.2g of its length away from that of accurate steps, want at most 0.02", far)
+	far = distance(solved(t, alone), &want.W)
+	expect.That(t, far >= 0.1, "W is %.2g of its length away from that of independent tasks: the test is too weak", far)
 }
 
 // distance returns |a - b| / |b|.
@@ -101,7 +87,8 @@ func TestCentralDoesNotDependOnItsPath(t *testing.T) {
 			o.Path = []float64{1e-3, 1, 0.1, 1e-2}
 			warm, _ := centralOn(t, related(t, pool), mtl.RegIndependent, lambda, o)
 			// A gap of 1e-10 P leaves |dW|^2 at most 2e-10 P/convexity, and P is below m.
-			if diff := cmp.Diff(solved(t, cold).Data, solved(t, warm).Data, cmpopts.EquateApprox(0, math.Sqrt(1e-9/lambda))); diff != "" {
+			if diff := cmp.Diff(solved(t, cold).Data, solved(t, warm).Data,
+				cmpopts.EquateApprox(0, math.Sqrt(1e-9/lambda))); diff != "" {
 				t.Errorf("pooled %t, lambda %g: warm and cold start differ: %s", pool, lambda, diff)
 			}
 		}
@@ -115,24 +102,17 @@ func TestCentralStartsFromTheLargestLambda(t *testing.T) {
 	o.Path = []float64{10, 1, 0.1, 0.01, 1e-3}
 	got, _ := centralOn(t, related(t, false), mtl.RegProbabilistic, 0.01, o)
 	w := solved(t, got)
-	if diff := cmp.Diff(solved(t, want).Data, w.Data); diff != "" {
-		t.Errorf("order and values below lambda change the solution: %s", diff)
-	}
+	diff := cmp.Diff(solved(t, want).Data, w.Data)
+	expect.That(t, diff == "", "order and values below lambda change the solution: %s", diff)
 	var start warmStart
 	for _, lambda := range []float64{10, 1, 0.1, 0.01} {
-		step, err := got.solveAt(t.Context(), lambda, &start, lambda == 0.01)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if lambda == 0.01 && !cmp.Equal(step.Data, w.Data) {
-			t.Error("the path does not decrease from its largest value")
-		}
+		step := expect.Value(got.solveAt(t.Context(), lambda, &start, lambda == 0.01))(t)
+		expect.That(t, lambda != 0.01 || cmp.Equal(step.Data, w.Data),
+			"the path does not decrease from its largest value")
 	}
 	o.Path = nil
 	cold, _ := centralOn(t, related(t, false), mtl.RegProbabilistic, 0.01, o)
-	if cmp.Equal(solved(t, cold).Data, w.Data) {
-		t.Error("the path has no effect")
-	}
+	expect.That(t, !cmp.Equal(solved(t, cold).Data, w.Data), "the path has no effect")
 	if o.Gap, o.TrialGap = 0.01, 0.3; o.Rough().(*CentralOptions).Gap != 0.3 || o.Gap != 0.01 {
 		t.Error("a trial has another gap")
 	}
@@ -142,12 +122,10 @@ func TestCentralStartsFromTheLargestLambda(t *testing.T) {
 // independent tasks.
 func TestCentralBaselinesEqualThoseOfAFederation(t *testing.T) {
 	for _, pool := range []bool{false, true} {
-		c, p := centralOn(t, related(t, pool), mtl.RegIndependent, 0.03, CentralOptions{OmegaUpdates: 3, Gap: 1e-10, Sweeps: 100_000})
+		c, p := centralOn(t, related(t, pool), mtl.RegIndependent, 0.03,
+			CentralOptions{OmegaUpdates: 3, Gap: 1e-10, Sweeps: 100_000})
 		w := solved(t, c)
-		coupling, err := p.Regularizer.Start(nil, p.Tasks())
-		if err != nil {
-			t.Fatal(err)
-		}
+		coupling := expect.Value(p.Regularizer.Start(nil, p.Tasks()))(t)
 		o := p.Solver(c.pool, 1e-10, 100_000).Optimize(t.Context(), coupling, nil)
 		if got := p.Evaluate(c.pool, coupling, w, nil, nil).Primal; math.Abs(got-o.Primal) > 1e-6*o.Primal {
 			t.Errorf("pooled %t: P = %.9g for the W of the method, the optimum is %.9g", pool, got, o.Primal)
@@ -160,9 +138,9 @@ func TestCentralIsInterruptedAndResumed(t *testing.T) {
 	o := CentralOptions{OmegaUpdates: 3, Gap: 1e-3, Sweeps: 1000}
 	c, _ := centralOn(t, related(t, false), mtl.RegProbabilistic, 0.01, o)
 	zero := c.Model().W.Data[0]
-	work := c.Solve(Request{Halt: NewHalt(0, func() bool { return true })})
-	if _, err := c.End(); work.Err != nil || err != nil || c.Model().W.Data[0] != zero {
-		t.Errorf("halted: %v, %v, W %g", work.Err, err, c.Model().W.Data[0])
+	response := c.Solve(Request{Halt: NewHalt(0, func() bool { return true })})
+	if _, err := c.End(); response.Err != nil || err != nil || c.Model().W.Data[0] != zero {
+		t.Errorf("halted: %v, %v, W %g", response.Err, err, c.Model().W.Data[0])
 	}
 	c, _ = centralOn(t, related(t, false), mtl.RegProbabilistic, 0.01, o)
 	want := solved(t, c)
@@ -171,7 +149,6 @@ func TestCentralIsInterruptedAndResumed(t *testing.T) {
 	again, _ := centralOn(t, related(t, false), mtl.RegProbabilistic, 0.01, o)
 	again.State(state.Reading(&b))
 	again.solver.Do(func() { t.Error("solved again") })
-	if diff := cmp.Diff(want.Data, solved(t, again).Data); diff != "" {
-		t.Errorf("resumed: %s", diff)
-	}
+	diff := cmp.Diff(want.Data, solved(t, again).Data)
+	expect.That(t, diff == "", "resumed: %s", diff)
 }

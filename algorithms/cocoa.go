@@ -15,10 +15,18 @@ const (
 
 // CoCoAOptions are the settings of CoCoA.
 type CoCoAOptions struct {
-	Theta      float64 `toml:"theta" doc:"accuracy every client must reach on its subproblem in every round: 0 exact, 1 no progress"`
-	Stop       string  `toml:"stop" doc:"the quantity that must be at most theta: \"theta\", the true theta_t^h (eq. localSolutionQuality2a), computed outside virtual time; or \"certificate\", a bound on it from the duality gap of the subproblem, which costs half a local pass each time and late in a run is far above theta_t^h"`
-	CheckEvery float64 `toml:"check_every" doc:"local passes between two checks: a client exceeds the necessary work by at most this"`
-	MaxEpochs  float64 `toml:"max_epochs" doc:"most local passes of a client in a round; summary and runs.csv count the updates that ended there short of theta"`
+	// accuracy every client must reach on its subproblem in every round: 0 exact, 1 no progress
+	Theta float64 `toml:"theta"`
+	// the quantity that must be at most theta: "theta", the true theta_t^h (eq.
+	// localSolutionQuality2a), computed outside virtual time; or "certificate", a bound on it from
+	// the duality gap of the subproblem, which costs half a local pass each time and late in a run
+	// is far above theta_t^h
+	Stop string `toml:"stop"`
+	// local passes between two checks: a client exceeds the necessary work by at most this
+	CheckEvery float64 `toml:"check_every"`
+	// most local passes of a client in a round; summary and runs.csv count the updates that ended
+	// there short of theta
+	MaxEpochs float64 `toml:"max_epochs"`
 }
 
 // Validate reports everything wrong with the options.
@@ -42,16 +50,19 @@ var _ Stateful = (*cocoa)(nil)
 
 func init() {
 	Register(Factory{
-		Name:      "cocoa",
-		Summary:   "coordinate ascent until every client's subproblem is solved to the same accuracy theta; waits for all",
-		Reference: "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual Optimization, ICML 2015",
+		Name: "cocoa",
+		Summary: "coordinate ascent to the same accuracy everywhere; every client solves its subproblem to " +
+			"theta, and the server waits for all",
+		Reference: "Ma, Smith, Jaggi, Jordan, Richtarik, Takac: Adding vs. Averaging in Distributed Primal-Dual " +
+			"Optimization, ICML 2015",
 		Options: func() Options {
 			return &CoCoAOptions{Theta: 0.7, Stop: StopTheta, CheckEvery: 0.1, MaxEpochs: 100}
 		},
 		Describe: func(_ Options, shape mtl.Shape) Description {
 			return OfDual(Description{
 				Needs: Needs{AllClients: true}, Messages: Messages{Coded: true},
-				Work: Workload{StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Limit: "max_epochs", AuthorUnits: 8},
+				Work: Workload{StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Limit: "max_epochs",
+					AuthorUnits: 8},
 			})
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
@@ -61,7 +72,7 @@ func init() {
 }
 
 // Solve runs SDCA until a check finds that theta is reached, or for max_epochs.
-func (c *cocoa) Solve(r Request) Work {
+func (c *cocoa) Solve(r Request) Response {
 	t := r.Device
 	n := float64(c.RowsOf(t))
 	w, curvature := c.Weights(t), c.Curvature(t)
@@ -69,20 +80,20 @@ func (c *cocoa) Solve(r Request) Work {
 	most := min(r.Steps, int(math.Ceil(c.opts.MaxEpochs*n)))
 	s, optimum := c.StartSolve(r, w), &c.optima[r.Worker]
 	optimum.Reset(c.Problem.Subproblem(t, curvature), c.Duals.Alpha[t], w)
-	work := Work{Capped: true}
-	for work.Capped && work.Steps < most && !r.Halt.Halted() {
-		steps := min(chunk, most-work.Steps)
-		work.FLOPs += c.SDCA(r, s, curvature, steps)
-		work.Steps += steps
+	response := Response{Capped: true}
+	for response.Capped && response.Steps < most && !r.Halt.Halted() {
+		steps := min(chunk, most-response.Steps)
+		response.FLOPs += c.SDCA(r, s, curvature, steps)
+		response.Steps += steps
 		if c.opts.Stop == StopCertificate {
-			work.Capped = !c.certain(t, s.u, w, curvature)
-			work.FLOPs += float64(2 * float64(c.Problem.Values()) * n)
+			response.Capped = !c.certain(t, s.u, w, curvature)
+			response.FLOPs += float64(2 * float64(c.Problem.Values()) * n)
 		} else {
-			work.Capped = !optimum.Reached(c.Next[t], s.u, c.opts.Theta)
+			response.Capped = !optimum.Reached(c.Next[t], s.u, c.opts.Theta)
 		}
 	}
 	c.SetDelta(r, s, w, curvature)
-	return c.Leave(r, work)
+	return c.Leave(r, response)
 }
 
 // certain reports whether a device can certify theta. With g the duality gap of the

@@ -26,7 +26,7 @@ type codedDual struct {
 // newCodedDual returns the state at a = 0; nil without compression.
 func newCodedDual(s Setup) *codedDual {
 	p := s.Problem
-	link := NewLink(s, 1, p.Values(), true)
+	link := NewLink(s, 1, 1, p.Values(), true)
 	if link == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package algorithms
 import (
 	"fmt"
 
+	"fedsim/config"
 	"fedsim/mtl"
 )
 
@@ -11,9 +12,10 @@ import (
 // read here, and none from its type: that of a decorator, or of a learner in another process,
 // has methods that the instance may not support.
 type Description struct {
-	Name  string    // the name of the method, in errors
-	Model ModelKind // the models that clients are sent
-	Needs Needs     // demands on the problem and on the round protocol
+	Name   string    // the name of the method, in errors
+	Model  ModelKind // the models that clients are sent
+	Needs  Needs     // demands on the problem and on the round protocol
+	Learns Learns    // the problems that the method learns
 
 	// MinimizesP is true when the method minimizes the objective P of its problem, whose optimum
 	// the reference solver computes.
@@ -77,12 +79,13 @@ type ModelKind int8
 
 // The kinds of models.
 const (
-	TaskModels     ModelKind = iota // each task has its own
-	OneModel                        // one for all tasks, the same for every device of a round, so that hubs add up responses
-	Versions                        // one for all tasks, of which devices hold different versions
-	PersonalModels                  // as OneModel, but a model of each device is evaluated
-	DeviceModels                    // each device has its own
-	UnknownModel                    // before the start of a run: a learner in another process says it then
+	TaskModels ModelKind = iota // each task has its own
+	// one for all tasks, the same for every device of a round, so that hubs add up responses
+	OneModel
+	Versions       // one for all tasks, of which devices hold different versions
+	PersonalModels // as OneModel, but a model of each device is evaluated
+	DeviceModels   // each device has its own
+	UnknownModel   // before the start of a run: a learner in another process says it then
 )
 
 // Count returns how many models the method has at least, for so many tasks.
@@ -115,6 +118,26 @@ type Needs struct {
 	Continuous bool // the protocol must have no rounds: the server stops devices, see Description.Obsolete
 }
 
+// Learns are the problems that a method learns.
+type Learns struct {
+	// Models are the models (problem.model); nil: all. Because ends the error of others.
+	Models   []string
+	Because  string
+	Losses   []string // the losses (problem.loss); nil: all
+	OwnTasks bool     // clients must not share tasks: the method evaluates models of clients alone
+	Clients  int      // the least number of clients, which is that of the option AtLeast; 0: any
+	AtLeast  string
+}
+
+// Fewer returns an error for a number of clients that is too small; nil: any number will do.
+func (l *Learns) Fewer(clients int) error {
+	if clients >= l.Clients {
+		return nil
+	}
+	return config.Problem{Key: "options." + l.AtLeast, Value: l.Clients,
+		Want: fmt.Sprintf("must be at most %d, the number of clients", clients)}
+}
+
 // Messages describes the messages between devices and the server.
 type Messages struct {
 	None   bool // the method sends no messages
@@ -124,10 +147,10 @@ type Messages struct {
 	// controllers and selectors plan; nil: those of Workload.MessageValues.
 	Usual func(device int) (down, up int)
 	FLOPs float64 // work of a device on the codes of its messages, beside Workload
-	Coded bool    // Setup.Compression applies to them
+	Coded bool    // Setup.Coding applies to them
 	// Single is true when the server of one model needs each response by itself, which hubs would add up.
 	Single bool
-	// Private is true when updates may be protected as Setup.Privacy says: the server needs only
+	// Private is true when updates may be protected as Setup.Guard does: the server needs only
 	// their sum. Unequal is true when updates have different weights in it, which privacy
 	// refuses.
 	Private, Unequal bool
@@ -162,7 +185,8 @@ type Method struct {
 // Start starts a run of the method.
 func (f Factory) Start(s Setup, o Options) (*Method, error) {
 	s.Description = f.Describe(o, s.Shape)
-	const unevaluated = "starting %s: it has no model of the run's problem to evaluate: Description.Evaluated must be another"
+	const unevaluated = "starting %s: it has no model of the run's problem to evaluate: Description.Evaluated must " +
+		"be another"
 	if s.Description.Evaluated == ByRun && s.Problem == nil {
 		return nil, fmt.Errorf(unevaluated, f.Name)
 	}
@@ -188,7 +212,8 @@ func (f Factory) Start(s Setup, o Options) (*Method, error) {
 		{d.Inspected, "Inspected", as(a, &m.Inspected)},
 	} {
 		if x.used && !x.as() {
-			return nil, fmt.Errorf("starting %s: its description needs algorithms.%s, which %T is not", f.Name, x.name, a)
+			return nil,
+				fmt.Errorf("starting %s: its description needs algorithms.%s, which %T is not", f.Name, x.name, a)
 		}
 	}
 	return m, nil

@@ -3,6 +3,8 @@ package algorithms
 import (
 	"slices"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // updates are the tentative updates of devices.
@@ -17,7 +19,5 @@ func (u updates) Update(device int) Update { return Update{Values: u.of[device]}
 func TestDeviationsFromTheMean(t *testing.T) {
 	into := make([]float64, 2)
 	Deviations(updates{of: [][]float64{{1, 2}, {5, 7}, {3, 4}, {2, 3}}}, []int32{0, 2}, []int32{1, 3}, into)
-	if !slices.Equal(into, []float64{25, 0}) {
-		t.Errorf("deviations %v, want 25 and 0", into)
-	}
+	expect.That(t, slices.Equal(into, []float64{25, 0}), "deviations %v, want 25 and 0", into)
 }

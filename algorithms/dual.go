@@ -180,16 +180,16 @@ func (d *Dual) SetDelta(r Request, s *DualScratch, w []float64, curvature float6
 }
 
 // Leave adds the message of the device's change of V to the work.
-func (d *Dual) Leave(r Request, work Work) Work {
+func (d *Dual) Leave(r Request, response Response) Response {
 	dv := d.Delta.Row(r.Device)
 	if d.coded == nil {
-		work.Values += len(dv)
-		return work
+		response.Values += len(dv)
+		return response
 	}
 	coded := d.coded.delta.Row(r.Device)
 	copy(coded, dv)
-	d.coded.link.Finish(r, coded, &work)
-	return work
+	d.coded.link.Finish(r, coded, &response)
+	return response
 }
 
 // SDCA takes steps of SDCA on the device's subproblem and returns their FLOPs. It ends early

@@ -51,7 +51,7 @@ func (d *descent) Begin() (algorithms.Sent, error) {
 	return algorithms.Sent{Size: d.w.Cols}, nil
 }
 
-func (d *descent) Solve(r algorithms.Request) algorithms.Work {
+func (d *descent) Solve(r algorithms.Request) algorithms.Response {
 	task := &d.problem.Train.Clients[r.Device]
 	steps := d.About.Work.Steps(task.X.Rows, r.Steps)
 	var order mtl.Order
@@ -59,7 +59,7 @@ func (d *descent) Solve(r algorithms.Request) algorithms.Work {
 	g := d.gradients.Row(r.Device)
 	clear(g)
 	d.problem.NewGradient().Sum(task, order.Take(steps), d.w.Row(0), 1/float64(steps), g)
-	return algorithms.Work{Steps: steps, FLOPs: d.About.Work.Of(task.X.Rows, steps), Values: len(g)}
+	return algorithms.Response{Steps: steps, FLOPs: d.About.Work.Of(task.X.Rows, steps), Values: len(g)}
 }
 
 func (d *descent) Commit(device int, _ float64) { d.taken = append(d.taken, device) }

@@ -24,7 +24,8 @@ func Example() {
 	}
 
 	mocha, _ := algorithms.Lookup("mocha")
-	run, err := mocha.Start(algorithms.Setup{Problem: problem, Shape: problem.Shape, Coupling: coupling, Workers: 1}, mocha.Options())
+	run, err := mocha.Start(algorithms.Setup{Problem: problem, Shape: problem.Shape, Coupling: coupling, Workers: 1},
+		mocha.Options())
 	if err != nil {
 		panic(err)
 	}

@@ -1,7 +1,6 @@
 package algorithms
 
 import (
-	"fedsim/algorithms/compress"
 	"fedsim/internal/tools/kernel"
 	"fedsim/internal/tools/rng"
 	"fedsim/internal/tools/state"
@@ -11,21 +10,23 @@ import (
 // same size, each coded alone. The receiver uses the decoded vectors. With error feedback a
 // device codes v + e, where the residual e is the error of its last message that arrived.
 type Link struct {
-	config *compress.Config
+	coding *Coding
 	seed   uint64
 	values int // of a vector
 	whole  int // bytes of a vector that is not compressed
 
 	feedback bool
 	ups      []uplink
-	coders   []*compress.Codec // of devices' messages, by worker
-	space    [][]float64       // by worker, for a residual; nil without feedback
+	coders   []Codec     // of devices' messages, by worker
+	space    [][]float64 // by worker, for a residual; nil without feedback
 
-	down        *compress.Codec // of the server's messages
-	downs       []downlink
-	version     int   // of the server's messages; 0: there was none
-	step        int   // of the server that the present version is of, in a run without rounds
-	held, asked []int // versions, by device: of its last message that arrived, and of the one that it was sent; nil: no message needs others
+	down    Codec // of the server's messages
+	downs   []downlink
+	version int // of the server's messages; 0: there was none
+	step    int // of the server that the present version is of, in a run without rounds
+	// versions, by device: of its last message that arrived, and of the one that it was sent; nil: no message needs
+	// others
+	held, asked []int
 
 	flops float64 // of the server's codes that are not accounted for yet
 }
@@ -42,11 +43,11 @@ type downlink struct {
 	bytes     int       // of the message of the present version
 }
 
-// NewLink returns the link of messages of so many vectors of d values; nil without compression.
-// With always, every lossy code of a device is fed back. Without a problem no vectors are coded.
-func NewLink(s Setup, vectors, d int, always bool) *Link {
-	c := s.Compression
-	if !c.On() {
+// NewLink returns the link of messages of so many vectors of d values, down to devices and up from them; nil without
+// compression. With always, every lossy code of a device is fed back. Without a problem no vectors are coded.
+func NewLink(s Setup, down, up, d int, always bool) *Link {
+	c := s.Coding
+	if c == nil {
 		return nil
 	}
 	n := len(s.Rows)
@@ -54,26 +55,24 @@ func NewLink(s Setup, vectors, d int, always bool) *Link {
 		n = s.Problem.Clients()
 	}
 	l := &Link{
-		config: c, seed: s.Seed, values: d, whole: s.ValueBytes * d, step: -1,
-		feedback: c.FeedsBack() || always && c.Up == compress.Float16,
-		ups:      make([]uplink, vectors), downs: make([]downlink, vectors),
-		down: compress.New(c, c.Down, s.ValueBytes, false),
+		coding: c, seed: s.Seed, values: d, whole: s.ValueBytes * d, step: -1,
+		feedback: c.FeedsBack || always && !c.Up.Lossless,
+		ups:      make([]uplink, up), downs: make([]downlink, down),
+		down: c.Down.New(s.ValueBytes, false),
 	}
 	for range s.Workers {
-		l.coders = append(l.coders, compress.New(c, c.Up, s.ValueBytes, !l.feedback))
+		l.coders = append(l.coders, c.Up.New(s.ValueBytes, !l.feedback))
 		if l.feedback && s.Problem != nil {
 			l.space = append(l.space, make([]float64, d))
 		}
 	}
-	for i := range vectors {
-		l.downs[i].bytes = l.down.Bytes(d)
-		if s.Problem == nil {
-			continue
-		}
-		if l.feedback {
+	for i := range l.ups {
+		if l.feedback && s.Problem != nil {
 			l.ups[i] = uplink{NewSlots(s.Problem, d), NewSlots(s.Problem, d)}
 		}
-		if c.Down != compress.None {
+	}
+	for i := range l.downs {
+		if l.downs[i].bytes = l.down.Bytes(d); !c.Down.None && s.Problem != nil {
 			l.downs[i].shown, l.downs[i].increment = make([]float64, d), make([]float64, d)
 		}
 	}
@@ -84,33 +83,33 @@ func NewLink(s Setup, vectors, d int, always bool) *Link {
 }
 
 // increments reports whether the server's messages are changes of the vectors that devices hold.
-func (l *Link) increments() bool { return compress.Biased(l.config.Down) }
+func (l *Link) increments() bool { return l.coding.Down.Biased }
 
 // Finish codes a vector that a device computed, in place, and adds its size and the FLOPs to the
 // work. The vectors of a message come in order.
-func (l *Link) Finish(r Request, update []float64, work *Work) {
+func (l *Link) Finish(r Request, update []float64, response *Response) {
 	if l == nil {
-		work.Values += len(update)
+		response.Values += len(update)
 		return
 	}
-	i := work.vectors
-	work.vectors++
+	i := response.vectors
+	response.vectors++
 	up, coder := &l.ups[i], l.coders[r.Worker]
 	if i == 0 {
-		work.FLOPs += l.perMessage()
+		response.FLOPs += l.perMessage()
 		if l.step < 0 { // there are rounds
 			l.ask(r.Device)
 		}
 	}
 	stream := rng.New(r.Stream.Uint64(), rng.Compression, r.Device, i)
 	if up.next == nil {
-		work.Values += coder.Code(update, stream)
+		response.Values += coder.Code(update, stream)
 		return
 	}
 	next := l.space[r.Worker]
 	up.left.AddTo(r.Device, 1, update)
 	copy(next, update)
-	work.Values += coder.Code(update, stream)
+	response.Values += coder.Code(update, stream)
 	kernel.Axpy(-1, update, next)
 	up.next.Store(r.Device, next)
 }
@@ -211,7 +210,7 @@ func (l *Link) Shown(i int, v []float64) []float64 {
 	return l.downs[i].shown
 }
 
-// Residual returns what the server lacks of a vector of a device's messages; nil: nothing.
+// Residual returns the error of a device's messages of a vector, which error feedback adds to the next one; nil: none.
 func (l *Link) Residual(i, device int) []float64 {
 	if l == nil || l.ups[i].left == nil {
 		return nil

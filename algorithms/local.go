@@ -11,10 +11,11 @@ var _ Stateful = (*local)(nil)
 
 func init() {
 	Register(Factory{
-		Name:      "local",
-		Summary:   "every client learns a model from its rows alone and sends nothing; tasks are not coupled",
-		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 5.1 (local models); local work as mocha",
-		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
+		Name:    "local",
+		Summary: "every client learns alone and sends nothing; tasks are not coupled",
+		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, " +
+			"section 5.1 (local models); local work as mocha",
+		Options: func() Options { return &MOCHAOptions{Epochs: 1} },
 		Describe: func(o Options, shape mtl.Shape) Description {
 			d := o.(*MOCHAOptions).Describe(shape)
 			d.Needs.Alone, d.Messages = true, Messages{None: true}
@@ -33,10 +34,10 @@ func (l *local) Begin() (Sent, error) {
 }
 
 // Solve is that of MOCHA without a message.
-func (l *local) Solve(r Request) Work {
-	work := l.mocha.Solve(r)
-	work.Values = 0
-	return work
+func (l *local) Solve(r Request) Response {
+	response := l.mocha.Solve(r)
+	response.Values = 0
+	return response
 }
 
 // End updates the models, which the clients have: the server does nothing.

@@ -7,8 +7,10 @@ import (
 
 // MbSDCAOptions are the settings of mini-batch SDCA.
 type MbSDCAOptions struct {
-	Batch int     `toml:"batch" doc:"rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows"`
-	Beta  float64 `toml:"beta" doc:"updates are scaled by beta/b: 1 is safe on any data, b is no scaling at all"`
+	// rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows
+	Batch int `toml:"batch"`
+	// updates are scaled by beta/b: 1 is safe on any data, b is no scaling at all
+	Beta float64 `toml:"beta"`
 }
 
 // Validate reports everything wrong with the options.
@@ -31,15 +33,16 @@ var _ Stateful = (*mbSDCA)(nil)
 func init() {
 	Register(Factory{
 		Name:      "mb-sdca",
-		Summary:   "mini-batch dual coordinate ascent: b coordinates at the same w, scaled by beta/b",
+		Summary:   "mini-batch dual coordinate ascent; b coordinates at the same w, scaled by beta/b",
 		Reference: "Takac, Bijral, Richtarik, Srebro: Mini-Batch Primal and Dual Methods for SVMs, ICML 2013",
 		Options:   func() Options { return &MbSDCAOptions{Batch: 32, Beta: 1} },
 		Describe: func(o Options, shape mtl.Shape) Description {
 			opts := o.(*MbSDCAOptions)
-			return OfDual(Description{Needs: Needs{Budget: opts.Batch == 0}, Messages: Messages{Coded: true}, Work: Workload{
-				StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Batches: oneBatch, AuthorUnits: 6,
-				Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
-			}})
+			return OfDual(Description{Needs: Needs{Budget: opts.Batch == 0}, Messages: Messages{Coded: true},
+				Work: Workload{
+					StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Batches: oneBatch, AuthorUnits: 6,
+					Steps: func(rows, allowed int) int { return batchSize(opts.Batch, allowed, rows) },
+				}})
 		},
 		New: func(s Setup, o Options) (Algorithm, error) {
 			return &mbSDCA{Dual: NewDual(s), opts: *o.(*MbSDCAOptions)}, nil
@@ -48,7 +51,7 @@ func init() {
 }
 
 // Solve computes the scaled updates of a mini-batch drawn without replacement.
-func (m *mbSDCA) Solve(r Request) Work {
+func (m *mbSDCA) Solve(r Request) Response {
 	t := r.Device
 	p := m.Problem
 	task := p.Train.Open(t)
@@ -73,7 +76,7 @@ func (m *mbSDCA) Solve(r Request) Work {
 			task.X.Axpy(p.Scale[t]*(*a-old), i, dv[own:own+d])
 		}
 	}
-	return m.Leave(r, Work{Steps: b, FLOPs: float64(b) * p.StepFLOPs()})
+	return m.Leave(r, Response{Steps: b, FLOPs: float64(b) * p.StepFLOPs()})
 }
 
 // oneBatch is the number of mini-batches of a method with one in a round.

@@ -12,10 +12,15 @@ import (
 
 // MbSGDOptions are the settings of mini-batch SGD.
 type MbSGDOptions struct {
-	Batch   int     `toml:"batch" doc:"rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows"`
-	Step    float64 `toml:"step" doc:"first step size eta_0; 0: the inverse of the strong convexity of R, the classical choice for linear models"`
-	Delay   float64 `toml:"delay" doc:"round h takes the step eta_0/(1 + h/delay): 1 is the classical 1/(1+h), larger decays later"`
-	Project bool    `toml:"project" doc:"scale W back whenever R(W) exceeds P(0), which the optimum never does"`
+	// rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows
+	Batch int `toml:"batch"`
+	// first step size eta_0; 0: the inverse of the strong convexity of R, the classical choice for
+	// linear models
+	Step float64 `toml:"step"`
+	// round h takes the step eta_0/(1 + h/delay): 1 is the classical 1/(1+h), larger decays later
+	Delay float64 `toml:"delay"`
+	// scale W back whenever R(W) exceeds P(0), which the optimum never does
+	Project bool `toml:"project"`
 }
 
 // Validate reports everything wrong with the options.
@@ -53,7 +58,7 @@ var _ Stateful = (*mbSGD)(nil)
 func init() {
 	Register(Factory{
 		Name:      "mb-sgd",
-		Summary:   "mini-batch stochastic sub-gradient descent on the primal, step eta_0/(1+h)",
+		Summary:   "mini-batch sub-gradient descent on the primal; step eta_0/(1+h)",
 		Reference: "Shalev-Shwartz, Singer, Srebro: Pegasos, ICML 2007",
 		Options:   func() Options { return &MbSGDOptions{Batch: 32, Delay: 1, Project: true} },
 		Describe: func(o Options, shape mtl.Shape) Description {
@@ -76,7 +81,8 @@ func init() {
 				w: p.NewWeights(), z: p.NewWeights(),
 				gradient: data.NewMatrix(p.Clients(), p.Values()), arrived: make([]bool, p.Clients()),
 				heard: make([]bool, p.Tasks()), orders: make([]mtl.Order, s.Workers),
-				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(), Link: NewLink(s, 1, p.Values(), false),
+				losses: make([]*mtl.Gradient, s.Workers), most: p.StartLoss(),
+				Link: NewLink(s, 1, 1, p.Values(), false),
 			}
 			for t := range m.w.Rows {
 				p.Initial(s.Seed, m.w.Row(t))
@@ -110,7 +116,7 @@ func (m *mbSGD) Begin() (Sent, error) {
 
 // Solve computes the sub-gradient of c_t sum_i loss on a mini-batch drawn
 // without replacement, scaled up to all rows.
-func (m *mbSGD) Solve(r Request) Work {
+func (m *mbSGD) Solve(r Request) Response {
 	p, t := m.problem, r.Device
 	task := p.Train.Open(t)
 	defer task.Close()
@@ -125,9 +131,9 @@ func (m *mbSGD) Solve(r Request) Work {
 	scale := p.Scale[t] * float64(n) / float64(b)
 	m.losses[r.Worker].For(t, r.Stream)
 	m.losses[r.Worker].Sum(task.Client, order.Take(b), w, scale, g)
-	work := Work{Steps: b, FLOPs: float64(b) * p.RowFLOPs()}
-	m.Link.Finish(r, g, &work)
-	return work
+	response := Response{Steps: b, FLOPs: float64(b) * p.RowFLOPs()}
+	m.Link.Finish(r, g, &response)
+	return response
 }
 
 // Commit records that the device's gradient has arrived.

@@ -7,7 +7,8 @@ import (
 
 // MOCHAOptions are the settings of MOCHA.
 type MOCHAOptions struct {
-	Epochs float64 `toml:"epochs" doc:"local passes over a client's rows per round; 0: as many steps as the protocol allows"`
+	// local passes over a client's rows per round; 0: as many steps as the protocol allows
+	Epochs float64 `toml:"epochs"`
 }
 
 // Validate reports everything wrong with the options.
@@ -20,7 +21,8 @@ func (o *MOCHAOptions) Validate(c *config.Checker) {
 func (o *MOCHAOptions) Describe(shape mtl.Shape) Description {
 	return OfDual(Description{
 		Needs: Needs{Budget: o.Epochs == 0}, Messages: Messages{Coded: true},
-		Work: Workload{StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Steps: o.Steps, Epochs: o.Epochs, AuthorUnits: 8},
+		Work: Workload{StepFLOPs: shape.StepFLOPs(), StepValues: shape.StepTraffic(), Steps: o.Steps, Epochs: o.Epochs,
+			AuthorUnits: 8},
 	})
 }
 
@@ -45,7 +47,7 @@ var _ Stateful = (*mocha)(nil)
 func init() {
 	Register(Factory{
 		Name:      "mocha",
-		Summary:   "coordinate ascent on every client for as long as its device can afford; tolerates dropouts",
+		Summary:   "coordinate ascent as long as a device can afford; tolerates dropouts",
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, Algorithm 1",
 		Options:   func() Options { return &MOCHAOptions{Epochs: 1} },
 		Describe:  func(o Options, shape mtl.Shape) Description { return o.(*MOCHAOptions).Describe(shape) },
@@ -56,11 +58,11 @@ func init() {
 }
 
 // Solve runs SDCA for the fewer of its epochs and the steps allowed.
-func (m *mocha) Solve(r Request) Work {
+func (m *mocha) Solve(r Request) Response {
 	steps := m.opts.Steps(m.RowsOf(r.Device), r.Steps)
 	w, curvature := m.Weights(r.Device), m.Curvature(r.Device)
 	s := m.StartSolve(r, w)
 	flops := m.SDCA(r, s, curvature, steps)
 	m.SetDelta(r, s, w, curvature)
-	return m.Leave(r, Work{Steps: steps, FLOPs: flops})
+	return m.Leave(r, Response{Steps: steps, FLOPs: flops})
 }

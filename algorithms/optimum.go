@@ -28,8 +28,8 @@ var _ Stateful = (*optimum)(nil)
 func init() {
 	Register(Factory{
 		Name:      "optimum",
-		Summary:   "the model at the optimum of the problem, by a central solver before the rounds: a limit to compare methods with",
-		Reference: "the solvers of docs/models.md, \"The reference optimum\"",
+		Summary:   "the optimum, by a central solver; before the rounds: a limit to compare methods with",
+		Reference: "the solvers of docs/methods.md, \"The reference optimum\"",
 		Options:   func() Options { return &OptimumOptions{} },
 		Describe: func(_ Options, shape mtl.Shape) Description {
 			return Description{
@@ -39,7 +39,7 @@ func init() {
 		},
 		New: func(s Setup, _ Options) (Algorithm, error) {
 			if s.Solution == nil {
-				return nil, errors.New("needs the reference optimum: problem.optimum_sweeps must be positive")
+				return nil, errors.New("needs the reference optimum: problem.optimum.when must be \"auto\"")
 			}
 			return &optimum{Described{s.Description}, s.Solution}, nil
 		},
@@ -51,9 +51,9 @@ func (o *optimum) Model() Model { return Model{W: o.w} }
 
 // Nothing is sent or computed, and nothing coded: the solution is stored with the problem.
 
-func (*optimum) Begin() (Sent, error)  { return Sent{}, nil }
-func (*optimum) Solve(Request) Work    { return Work{} }
-func (*optimum) Commit(int, float64)   {}
-func (*optimum) Discard(int)           {}
-func (*optimum) End() (float64, error) { return 0, nil }
-func (*optimum) State(*state.Coder)    {}
+func (*optimum) Begin() (Sent, error)   { return Sent{}, nil }
+func (*optimum) Solve(Request) Response { return Response{} }
+func (*optimum) Commit(int, float64)    {}
+func (*optimum) Discard(int)            {}
+func (*optimum) End() (float64, error)  { return 0, nil }
+func (*optimum) State(*state.Coder)     {}

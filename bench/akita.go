@@ -22,7 +22,8 @@ type akita struct {
 }
 
 func newAkita(h *hold) *akita {
-	a := &akita{hold: h, engine: sim.NewSerialEngine(), made: h.pending, turns: make(chan int), done: make(chan struct{})}
+	a := &akita{hold: h, engine: sim.NewSerialEngine(), made: h.pending, turns: make(chan int),
+		done: make(chan struct{})}
 	for k := range h.pending {
 		a.engine.Schedule(sim.NewEventBase(sim.VTimeInSec(h.span(k)), a))
 	}

@@ -146,7 +146,8 @@ func compareEngines(t table, repetitions int, only string) (missing []*notInstal
 	for q, queue := range engine.Queues() {
 		for k := range engines {
 			if k != q && (k >= queues || q == 0) {
-				t.add(work+", "+queue, perSecond, took[q], contestants[k].name, took[k], engineBar(queue, engines[k].holder))
+				t.add(work+", "+queue, perSecond, took[q], contestants[k].name, took[k],
+					engineBar(queue, engines[k].holder))
 			}
 		}
 	}

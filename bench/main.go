@@ -8,7 +8,7 @@
 //   - with -training: whole runs of federated averaging, against loops in NumPy and PyTorch, Flower,
 //     FLGo and pfl-research.
 //
-// docs/performance.md describes the method. The command is a separate module, so that
+// bench/README.md describes the method. The command is a separate module, so that
 // fedsim does not depend on its peers. It skips peers that are not installed and prints
 // how to install them.
 //
@@ -31,7 +31,8 @@ func run(args []string, out, log io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
 	repetitions := flags.Int("repetitions", 21, "repetitions of each measurement")
-	only := flags.String("only", "", "run only work whose name contains this text; with -training, work and programs that match it")
+	only := flags.String("only", "",
+		"run only work whose name contains this text; with -training, work and programs that match it")
 	training := flags.Bool("training", false, "compare whole runs of training instead")
 	quick := flags.Bool("quick", false, "with -training: three rounds of each run")
 	if err := flags.Parse(args); err != nil {
@@ -79,8 +80,8 @@ func compare(out io.Writer, repetitions int, only string) error {
 // notInstalled is the error for a missing peer, with the command that installs it.
 type notInstalled struct{ peer, remedy string }
 
-func (e notInstalled) Error() string {
-	return fmt.Sprintf("%s is not installed: %s", e.peer, e.remedy)
+func (ni notInstalled) Error() string {
+	return fmt.Sprintf("%s is not installed: %s", ni.peer, ni.remedy)
 }
 
 // leftOut separates missing peers from other errors.

@@ -59,7 +59,8 @@ func compile(folder, peer string) (program, error) {
 	if _, err := exec.LookPath("gcc"); err != nil {
 		return p, notInstalled{peer, "apt-get install gcc"}
 	}
-	if peer == liblinear && !compiles(folder, "#include <linear.h>\nint main(void) { return liblinear_version == 0; }\n", library) {
+	if peer == liblinear &&
+		!compiles(folder, "#include <linear.h>\nint main(void) { return liblinear_version == 0; }\n", library) {
 		return p, notInstalled{peer, "apt-get install liblinear-dev"}
 	}
 	for _, name := range []string{source, "task.h"} {

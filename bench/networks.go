@@ -36,7 +36,8 @@ func mnist() (set *data.Set, what string, err error) {
 			continue
 		}
 		cfg := data.Defaults()
-		cfg.Source, cfg.Path, cfg.Target, cfg.Bias, cfg.Standardize = data.SourceIDX, path, data.TargetClasses, false, false
+		cfg.Source, cfg.Path, cfg.Target, cfg.Bias, cfg.Standardize = data.SourceIDX, path, data.TargetClasses, false,
+			false
 		split, err := data.Prepare(cfg)
 		if err != nil {
 			return nil, "", err
@@ -72,7 +73,8 @@ func newLearner(set *data.Set, network bool, batch int) (*learner, error) {
 	if network {
 		cfg.Model, cfg.Hidden = mtl.ModelMLP, mtl.Widths{hiddenUnits}
 	}
-	problem, err := mtl.NewProblem(cfg, data.Split{Train: set, Test: &data.Set{Features: set.Features, Classes: set.Classes}})
+	problem, err := mtl.NewProblem(cfg,
+		data.Split{Train: set, Test: &data.Set{Features: set.Features, Classes: set.Classes}})
 	return &learner{problem: problem, batch: batch}, err
 }
 
@@ -90,7 +92,8 @@ func (l *learner) epoch() (float64, error) {
 		},
 		Buffer: 1, ServerStep: 1,
 	}
-	method, err := factory.Start(algorithms.Setup{Problem: l.problem, Shape: l.problem.Shape, Coupling: coupling, Workers: 1, Seed: 1}, &options)
+	method, err := factory.Start(algorithms.Setup{Problem: l.problem, Shape: l.problem.Shape, Coupling: coupling,
+		Workers: 1, Seed: 1}, &options)
 	if err != nil {
 		return 0, err
 	}
@@ -188,7 +191,8 @@ func compareNetworks(t table, repetitions int, only string) (missing []*notInsta
 	peer := func(command string) func() (float64, error) {
 		return func() (float64, error) { return all.numpy.askNumber("%s", command) }
 	}
-	contestants := []contestant{{"softmax", all.softmax.epoch}, {all.numpy.numpy, peer("softmax")}, {"network", all.network.epoch}, {all.numpy.numpy, peer("mlp")}}
+	contestants := []contestant{{"softmax", all.softmax.epoch}, {all.numpy.numpy, peer("softmax")},
+		{"network", all.network.epoch}, {all.numpy.numpy, peer("mlp")}}
 	classifier := all.numpy.sklearn != "none"
 	if classifier {
 		contestants = append(contestants, contestant{all.numpy.sklearn, peer("sgd")})

@@ -47,7 +47,8 @@ var (
 
 // newTask draws rows of normal numbers with variance 1/cols, and independent labels.
 func newTask(loss loss, rows, cols, warm, timed int) *task {
-	t := &task{loss: loss, rows: rows, cols: cols, warm: warm, timed: timed, x: data.NewMatrix(rows, cols), y: make([]float64, rows)}
+	t := &task{loss: loss, rows: rows, cols: cols, warm: warm, timed: timed, x: data.NewMatrix(rows, cols),
+		y: make([]float64, rows)}
 	draws := rng.New(1, rng.Synthetic, rows, cols)
 	scale := 1 / math.Sqrt(float64(cols))
 	for i := range rows {

@@ -75,7 +75,8 @@ func compareWeights(t *testing.T, task *task, program program) {
 	}
 	for j, w := range theirs {
 		if !(math.Abs(w-ours[j]) <= 1e-6*largest) {
-			t.Errorf("%s, %d x %d, %s: w[%d] = %.12g, fedsim has %.12g", peer.name(), task.rows, task.cols, task.loss.name, j, w, ours[j])
+			t.Errorf("%s, %d x %d, %s: w[%d] = %.12g, fedsim has %.12g", peer.name(), task.rows, task.cols,
+				task.loss.name, j, w, ours[j])
 		}
 	}
 }

@@ -82,7 +82,8 @@ func compileSimGrid(t *testing.T) (program string) {
 		t.Skip("SimGrid is not installed: apt-get install libsimgrid-dev g++")
 	}
 	program = filepath.Join(t.TempDir(), "simgrid")
-	said, err := exec.Command("g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program, "programs/simgrid.cpp", "-lsimgrid").CombinedOutput()
+	said, err := exec.Command("g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-o", program,
+		"programs/simgrid.cpp", "-lsimgrid").CombinedOutput()
 	if err != nil {
 		t.Fatalf("g++ programs/simgrid.cpp: %v\n%s", err, said)
 	}

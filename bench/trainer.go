@@ -34,7 +34,8 @@ type trainingTools struct {
 // findTrainingTools looks in the folders of install-peers and then for the Pythons of the system.
 func findTrainingTools() (t trainingTools, missing []*notInstalled) {
 	root, _ := filepath.Abs("..")
-	t.paths = filepath.Join(root, "python", "src") + string(os.PathListSeparator) + filepath.Join(root, "bench", "training")
+	t.paths = filepath.Join(root, "python", "src") + string(os.PathListSeparator) +
+		filepath.Join(root, "bench", "training")
 	for _, tool := range []struct {
 		python             *string
 		name, env, modules string
@@ -47,7 +48,8 @@ func findTrainingTools() (t trainingTools, missing []*notInstalled) {
 	} {
 		own := filepath.Join(root, "bench", "training", tool.env, "bin", "python")
 		for _, python := range []string{own, "/usr/bin/python3", "python3"} {
-			if path, err := exec.LookPath(python); err == nil && t.command(path, "-c", "import "+tool.modules).Run() == nil {
+			if path, err := exec.LookPath(python); err == nil &&
+				t.command(path, "-c", "import "+tool.modules).Run() == nil {
 				*tool.python = path
 				break
 			}
@@ -64,7 +66,8 @@ func findTrainingTools() (t trainingTools, missing []*notInstalled) {
 // a new one.
 func (t *trainingTools) command(python string, arguments ...string) *exec.Cmd {
 	c := exec.Command(python, arguments...)
-	c.Env = append(os.Environ(), "PYTHONPATH="+t.paths, "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
+	c.Env = append(os.Environ(), "PYTHONPATH="+t.paths, "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1",
+		"OPENBLAS_NUM_THREADS=1")
 	if strings.Contains(python, filepath.Join("training", ".numpy")) {
 		c.Env = slices.DeleteFunc(c.Env, func(e string) bool {
 			return strings.HasPrefix(e, "OPENBLAS_CORETYPE=") || strings.HasPrefix(e, "OPENBLAS_L2_SIZE=")
@@ -205,7 +208,8 @@ func (r *trainingRace) task(w training) ([]string, error) {
 	}
 	file := filepath.Join(r.folder, fmt.Sprintf("task%d.npz", w.batch))
 	if _, err := os.Stat(file); err != nil {
-		scenario, err := r.scenario(w, most, cmp.Or(r.tools.torch, r.tools.numpy), filepath.Join(r.tools.training(), "record.py"), file)
+		scenario, err := r.scenario(w, most, cmp.Or(r.tools.torch, r.tools.numpy),
+			filepath.Join(r.tools.training(), "record.py"), file)
 		if err != nil {
 			return nil, err
 		}

@@ -29,10 +29,10 @@ type training struct {
 	level         float64
 }
 
-func (w training) name() string { return fmt.Sprintf("%s, batch %d", w.title, w.batch) }
+func (tr training) name() string { return fmt.Sprintf("%s, batch %d", tr.title, tr.batch) }
 
 // builtIn reports whether fedsim has the model. Otherwise PyTorch computes its gradients.
-func (w training) builtIn() bool { return w.model != "lenet5" }
+func (tr training) builtIn() bool { return tr.model != "lenet5" }
 
 var trainings = []training{
 	{"softmax", "softmax", 10, 45, 0.88},
@@ -121,8 +121,9 @@ func compareTraining(out, log io.Writer, repetitions int, only string, quick boo
 		quick: quick, repetitions: repetitions, only: pattern}
 	fmt.Fprintf(out, "%s, %d processors, %s; medians of %d repetitions in turn\n\n",
 		processor(), runtime.GOMAXPROCS(0), runtime.Version(), repetitions)
-	t := newTable(out, []column{{"work", 20, false}, {"program", 23, false}, {"examples/s", 10, true}, {"quartiles", 16, false},
-		{"first round", 11, true}, {"to the level", 12, true}, {"memory", 8, true}, {"accuracy", 8, true}})
+	t := newTable(out,
+		[]column{{"work", 20, false}, {"program", 23, false}, {"examples/s", 10, true}, {"quartiles", 16, false},
+			{"first round", 11, true}, {"to the level", 12, true}, {"memory", 8, true}, {"accuracy", 8, true}})
 	for _, w := range trainings {
 		if quick {
 			w.rounds, w.level = 3, 0
@@ -133,7 +134,8 @@ func compareTraining(out, log io.Writer, repetitions int, only string, quick boo
 	}
 	if len(r.goals) > 0 {
 		fmt.Fprintln(out)
-		t = newTable(out, []column{{"goal", 72, false}, {"ratio", 6, true}, {"range", 15, false}, {"at least", 11, false}})
+		t = newTable(out,
+			[]column{{"goal", 72, false}, {"ratio", 6, true}, {"range", 15, false}, {"at least", 11, false}})
 		for _, row := range r.goals {
 			t.row(row...)
 		}
@@ -311,6 +313,6 @@ options = { batch = %[2]d, step = 0.05 }
 
 [problem]
 regularizer = "independent"
-optimum_sweeps = 0
+optimum.when = "never"
 %[3]s
 `

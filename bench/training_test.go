@@ -20,7 +20,8 @@ func TestTrainingsEndAlike(t *testing.T) {
 		t.Skip("there is no Python with NumPy")
 	}
 	var out, log strings.Builder
-	if err := compareTraining(&out, &log, 1, "(softmax|784-128-10), batch 32, (fedsim$|NumPy|PyTorch loop$|pfl)", true); err != nil {
+	if err := compareTraining(&out, &log, 1, "(softmax|784-128-10), batch 32, (fedsim$|NumPy|PyTorch loop$|pfl)",
+		true); err != nil {
 		t.Fatal(err, log.String())
 	}
 	rows := 0

@@ -62,12 +62,12 @@ func TestCancel(t *testing.T) {
 // onOff is available before an instant and from another one on.
 type onOff struct{ from, to engine.Time }
 
-func (w onOff) Available(_ int, at engine.Time) (bool, engine.Time) {
+func (o onOff) Available(_ int, at engine.Time) (bool, engine.Time) {
 	switch {
-	case at < w.from:
-		return true, w.from
-	case at < w.to:
-		return false, w.to
+	case at < o.from:
+		return true, o.from
+	case at < o.to:
+		return false, o.to
 	default:
 		return true, engine.Never
 	}
@@ -81,7 +81,8 @@ func TestListener(t *testing.T) {
 		var c *Clients
 		hear := func(what string) func(int) {
 			return func(k int) {
-				heard = append(heard, fmt.Sprintf("%.3f %s %t %s", c.Now().Seconds(), what, c.Available(k), c.State(k).Activity))
+				heard = append(heard,
+					fmt.Sprintf("%.3f %s %t %s", c.Now().Seconds(), what, c.Available(k), c.State(k).Activity))
 			}
 		}
 		c = start(t, setup(1, func(s *Setup) {
@@ -92,7 +93,8 @@ func TestListener(t *testing.T) {
 		})
 		c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 1000}, BytesUp: 1000})
 		c.Run()
-		want := []string{"0.500 unavailable false unavailable", "2.000 available true compute", "2.526 responded true idle"}
+		want := []string{"0.500 unavailable false unavailable", "2.000 available true compute",
+			"2.526 responded true idle"}
 		if onReturn == devices.Discard {
 			failed := fmt.Sprintf("0.500 failed: %v false unavailable", BecameUnavailable)
 			want = []string{"0.500 unavailable false unavailable", failed, "2.000 available true idle"}
@@ -138,10 +140,10 @@ func TestGroupBehindAHub(t *testing.T) {
 	all := []int32{0, 1, 2, 3}
 	c.SetBytesDown(c.MessageBytes(10))
 	c.OpenGroup(0, all, false)
-	for _, t := range all {
-		c.PrepareDownlink(int(t), 0, 0)
-		c.SetWork(int(t), devices.Work{FLOPs: float64(1000 * (t + 1))}, c.MessageBytes(10))
-		c.PrepareUplink(int(t))
+	for _, client := range all {
+		c.PrepareDownlink(int(client), 0, 0)
+		c.SetWork(int(client), devices.Work{FLOPs: float64(1000 * (client + 1))}, c.MessageBytes(10))
+		c.PrepareUplink(int(client))
 	}
 	expected := c.SendGroup(all)
 	c.Run()
@@ -175,7 +177,7 @@ func TestSetup(t *testing.T) {
 	for _, queue := range engine.Queues() {
 		c := start(t, setup(20, func(s *Setup) {
 			s.Queue = queue
-			s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtRandom
+			s.Faults.DropProbability.All, s.Faults.DropPhase = 0.3, devices.AtRandom
 			s.Network.Jitter, s.Network.LossProbability = 0.3, 0.1
 		}), Listener{})
 		for k := range c.Len() {

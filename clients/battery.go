@@ -8,26 +8,26 @@ import (
 
 // checkBattery depletes a client when its battery is empty now, and lets it refuse work
 // when it is low.
-func (c *Clients) checkBattery(t int) {
-	c.batteries.Account(t, c.Now())
+func (c *Clients) checkBattery(client int) {
+	c.batteries.Account(client, c.Now())
 	switch {
-	case c.batteries.Depleted(t):
-	case c.empty(t):
-		c.ranEmpty(t)
+	case c.batteries.Depleted(client):
+	case c.empty(client):
+		c.ranEmpty(client)
 	default:
-		c.updateRefusal(t)
+		c.updateRefusal(client)
 	}
 }
 
 // ranEmpty ends the client's attempt, since its battery is depleted.
-func (c *Clients) ranEmpty(t int) {
-	d := c.at(t)
+func (c *Clients) ranEmpty(client int) {
+	d := c.at(client)
 	atWork := d.working() || d.is(paused|onHold) // a response at the server needs no battery
 	if d.working() {
-		c.leave(t, false)
+		c.leave(client, false)
 	}
-	c.deplete(t)
-	c.NoteLevel(t)
+	c.deplete(client)
+	c.NoteLevel(client)
 	if d.available() {
 		c.unavailable++
 	}
@@ -37,45 +37,45 @@ func (c *Clients) ranEmpty(t int) {
 		d.phase = depleted
 	}
 	d.set(paused, false)
-	c.recorder.activity(t, d)
+	c.recorder.activity(client, d)
 	if atWork {
-		c.recorder.failure(t, BatteryDepleted)
-		c.listener.Failed(t, BatteryDepleted)
+		c.recorder.failure(client, BatteryDepleted)
+		c.listener.Failed(client, BatteryDepleted)
 	}
-	c.listener.Depleted(t)
+	c.listener.Depleted(client)
 }
 
 // recharge lets a client work again when its battery is full enough.
-func (c *Clients) recharge(t int) {
-	if !c.restore(t) {
+func (c *Clients) recharge(client int) {
+	if !c.restore(client) {
 		return
 	}
-	c.NoteLevel(t)
-	d := c.at(t)
-	d.set(refuses, c.low(t))
+	c.NoteLevel(client)
+	d := c.at(client)
+	d.set(refuses, c.low(client))
 	after := idle
 	if d.failed() {
 		after = failed
 	}
-	c.stop(t, after)
+	c.stop(client, after)
 	if !d.available() {
 		return
 	}
 	c.unavailable--
-	c.listener.Recharged(t)
-	c.listener.Available(t)
+	c.listener.Recharged(client)
+	c.listener.Available(client)
 }
 
 // updateRefusal lets a client, whose battery is not empty, decide whether it takes new
 // work from now on. It completes the attempt that it is at.
-func (c *Clients) updateRefusal(t int) {
-	d := c.at(t)
-	if low := c.low(t); low != d.is(refuses) {
+func (c *Clients) updateRefusal(client int) {
+	d := c.at(client)
+	if low := c.low(client); low != d.is(refuses) {
 		before := d.available()
 		d.set(refuses, low)
-		c.updateAvailable(t, before)
+		c.updateAvailable(client, before)
 		if !low && d.available() {
-			c.listener.Available(t)
+			c.listener.Available(client)
 		}
 	}
 }
@@ -84,28 +84,28 @@ func (c *Clients) updateRefusal(t int) {
 // certain to be depleted before the client completes its last attempt again. It is
 // recharged to the same level every time, and each try takes the same energy. With
 // jitter, a speed that changes, or a charging plan, nothing is certain.
-func (c *Clients) CannotComplete(t int) bool {
+func (c *Clients) CannotComplete(client int) bool {
 	s := &c.setup
-	if _, until := c.factor(t, c.Now()); until != engine.Never ||
+	if _, until := c.factor(client, c.Now()); until != engine.Never ||
 		s.Network.Jitter > 0 || s.Charging != nil || s.Devices.Charging == devices.Daily {
 		return false
 	}
-	d := c.at(t)
-	d.slow = c.slow(t)
-	down, up := c.message(t, network.Down), c.message(t, network.Up)
+	d := c.at(client)
+	d.slow = c.slow(client)
+	down, up := c.message(client, network.Down), c.message(client, network.Up)
 	for _, m := range [...]*message{&down, &up} {
-		m.length = c.cost.Send(m.way, t, int(d.number), int(d.try), m.bytes).Duration
+		m.length = c.cost.Send(m.way, client, int(d.number), int(d.try), m.bytes).Duration
 	}
-	need, rounding := c.energy.attempt(down, up, c.computeTime(t))
-	return need > float64(c.batteries.Left(t)*(1+1e-9))+rounding
+	need, rounding := c.energy.attempt(down, up, c.computeTime(client))
+	return need > float64(c.batteries.Left(client)*(1+1e-9))+rounding
 }
 
 // Exchange charges a client that is not depleted a short message and its answer besides its
 // attempts: their bytes, and the energy of its radio beyond that of an idle device, without
 // promotion and tail. It returns how long they usually take. Nothing is lost.
-func (c *Clients) Exchange(t int, bytesDown, bytesUp float64) (length engine.Time) {
+func (c *Clients) Exchange(client int, bytesDown, bytesUp float64) (length engine.Time) {
 	c.traffic.BytesDown += bytesDown
 	c.traffic.BytesUp += bytesUp
-	c.exchange(t, bytesDown, bytesUp)
-	return c.UsualTransfers(t, bytesDown, bytesUp)
+	c.exchange(client, bytesDown, bytesUp)
+	return c.UsualTransfers(client, bytesDown, bytesUp)
 }

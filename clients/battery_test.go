@@ -70,7 +70,7 @@ func TestRefusalDuringAnAttempt(t *testing.T) {
 func TestCannotComplete(t *testing.T) {
 	for _, share := range []float64{0.999, 1.001} {
 		c := start(t, setup(1, func(s *Setup) {
-			s.Devices.BatteryWh = share * (downlinkJ + 2 + uplinkJ) / 3600
+			s.Devices.BatteryWh = devices.WattHours(share * (downlinkJ + 2 + uplinkJ) / 3600)
 		}), Listener{})
 		c.SetBytesDown(1000)
 		c.SetWork(0, devices.Work{FLOPs: 1000}, 1000)
@@ -106,7 +106,8 @@ func TestDepletion(t *testing.T) {
 	})
 	c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 5000}, BytesUp: 1000})
 	c.RunUntil(engine.FromSeconds(2.5))
-	if want := []string{"failed: " + BatteryDepleted.String(), "depleted", "recharged", "available"}; !slices.Equal(heard, want) {
+	if want := []string{"failed: " + BatteryDepleted.String(), "depleted", "recharged",
+		"available"}; !slices.Equal(heard, want) {
 		t.Errorf("%q, want %q", heard, want)
 	}
 }

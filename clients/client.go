@@ -57,27 +57,27 @@ type client struct {
 	flags             flags
 }
 
-func (d *client) is(f flags) bool { return d.flags&f != 0 }
+func (c *client) is(f flags) bool { return c.flags&f != 0 }
 
-func (d *client) set(f flags, to bool) {
-	d.flags &^= f
+func (c *client) set(f flags, to bool) {
+	c.flags &^= f
 	if to {
-		d.flags |= f
+		c.flags |= f
 	}
 }
 
 // available reports whether the client can be started, unless it is at work.
-func (d *client) available() bool { return !d.empty() && !d.is(unavailable|refuses) }
+func (c *client) available() bool { return !c.empty() && !c.is(unavailable|refuses) }
 
 // empty reports whether the client's battery is empty.
-func (d *client) empty() bool { return d.phase == depleted || d.phase == drained }
+func (c *client) empty() bool { return c.phase == depleted || c.phase == drained }
 
 // failed reports whether the last attempt has failed, and the client was not released.
-func (d *client) failed() bool { return d.phase == failed || d.phase == drained }
+func (c *client) failed() bool { return c.phase == failed || c.phase == drained }
 
 // working reports whether the client is in a phase of an attempt that has not ended.
-func (d *client) working() bool {
-	return !d.is(paused|onHold) && d.phase >= polling && d.phase <= uplink
+func (c *client) working() bool {
+	return !c.is(paused|onHold) && c.phase >= polling && c.phase <= uplink
 }
 
 func (p phase) waits() bool { return p == polling || p == launching }
@@ -87,36 +87,36 @@ func (p phase) transfers() bool { return p == downlink || p == uplink }
 
 // length returns how long the client's phase, which is not one of waiting, takes without
 // interruption.
-func (d *client) length() engine.Time {
-	switch d.phase {
+func (c *client) length() engine.Time {
+	switch c.phase {
 	case downlink:
-		return d.down
+		return c.down
 	case compute:
-		return d.compute
+		return c.compute
 	default:
-		return d.up
+		return c.up
 	}
 }
 
 // end returns at which share the phase ends, and with which event.
-func (d *client) end() (share float64, kind engine.Kind) {
-	if d.drops == d.phase {
-		return d.cut, EventDrop
+func (c *client) end() (share float64, kind engine.Kind) {
+	if c.drops == c.phase {
+		return c.cut, EventDrop
 	}
-	return 1, ends[d.phase]
+	return 1, ends[c.phase]
 }
 
 // placeDrop finds the phase in which a drop at a share of the whole attempt happens.
-func (d *client) placeDrop() {
-	at := d.cut * float64(d.down+d.compute+d.up)
+func (c *client) placeDrop() {
+	at := c.cut * float64(c.down+c.compute+c.up)
 	for _, p := range [...]struct {
 		phase  phase
 		length engine.Time
-	}{{downlink, d.down}, {compute, d.compute}, {uplink, d.up}} {
+	}{{downlink, c.down}, {compute, c.compute}, {uplink, c.up}} {
 		if length := float64(p.length); at < length || p.phase == uplink {
-			d.drops, d.cut = p.phase, 0
+			c.drops, c.cut = p.phase, 0
 			if length > 0 {
-				d.cut = min(at/length, 1)
+				c.cut = min(at/length, 1)
 			}
 			return
 		}
@@ -172,14 +172,14 @@ func (p phase) way() network.Direction {
 }
 
 // activity returns the client's present activity.
-func (d *client) activity() Activity {
+func (c *client) activity() Activity {
 	switch {
-	case d.empty():
+	case c.empty():
 		return Depleted
-	case d.is(unavailable):
+	case c.is(unavailable):
 		return Unavailable
 	default:
-		return d.phase.activity()
+		return c.phase.activity()
 	}
 }
 

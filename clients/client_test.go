@@ -20,11 +20,12 @@ func TestPlaceOfADrop(t *testing.T) {
 		phase                 phase
 		cut                   float64
 	}{
-		{0, 2, 3, 5, downlink, 0}, {0.1, 2, 3, 5, downlink, 0.5}, {0.2, 2, 3, 5, compute, 0}, {0.35, 2, 3, 5, compute, 0.5},
-		{0.5, 2, 3, 5, uplink, 0}, {0.75, 2, 3, 5, uplink, 0.5}, {1, 2, 3, 5, uplink, 1},
+		{0, 2, 3, 5, downlink, 0}, {0.1, 2, 3, 5, downlink, 0.5}, {0.2, 2, 3, 5, compute, 0},
+		{0.35, 2, 3, 5, compute, 0.5}, {0.5, 2, 3, 5, uplink, 0}, {0.75, 2, 3, 5, uplink, 0.5}, {1, 2, 3, 5, uplink, 1},
 		{0.5, 0, 4, 0, compute, 0.5}, {0.5, 0, 0, 0, uplink, 0},
 	} {
-		d := client{down: c.down * second, compute: c.compute * second, up: c.upload * second, drops: anywhere, cut: c.share}
+		d := client{down: c.down * second, compute: c.compute * second, up: c.upload * second, drops: anywhere,
+			cut: c.share}
 		if d.placeDrop(); d.drops != c.phase || math.Abs(d.cut-c.cut) > 1e-12 {
 			t.Errorf("%+v: phase %d at %g", c, d.drops, d.cut)
 		}

@@ -54,7 +54,9 @@ func (c *Clients) Changes() int { return c.changes }
 func New(s Setup, l Listener) (*Clients, error) {
 	n := s.Clients
 	if n < 0 || n > MaxClients-s.Network.Hubs(max(0, n)) {
-		return nil, fmt.Errorf("clients: %d of them, and %d hubs: must be in [0, %d] together", n, s.Network.Hubs(max(0, n)), MaxClients)
+		return nil,
+			fmt.Errorf("clients: %d of them, and %d hubs: must be in [0, %d] together", n, s.Network.Hubs(max(0, n)),
+				MaxClients)
 	}
 	s.Availability = s.Faults.WithOutage(s.Availability, n)
 	if s.NoMessages {
@@ -107,25 +109,25 @@ func (c *Clients) Begin() {
 		c.batteries.SetRest(c.Now(), c.idle(0))
 		return
 	}
-	for t := range c.Len() {
-		c.draw(t, c.idle(t))
-		c.updateRefusal(t)
-		c.NoteLevel(t)
+	for client := range c.Len() {
+		c.draw(client, c.idle(client))
+		c.updateRefusal(client)
+		c.NoteLevel(client)
 	}
-	for t := range c.Len() {
+	for client := range c.Len() {
 		if c.setup.Availability == nil {
 			break
 		}
-		if present, _ := c.lookUp(t); !present {
-			d := c.at(t)
+		if present, _ := c.lookUp(client); !present {
+			d := c.at(client)
 			if d.available() {
 				c.unavailable++
 			}
 			d.set(unavailable, true)
 		}
 	}
-	for t := range c.recorder.spans {
-		c.recorder.activity(t, c.at(t))
+	for client := range c.recorder.spans {
+		c.recorder.activity(client, c.at(client))
 	}
 	if c.flows != nil && c.setup.Network.RushShare < 1 {
 		c.flows.setCapacity()
@@ -142,9 +144,9 @@ func (c *Clients) SendGroup(clients []int32) (end engine.Time) {
 			end = c.hubs.sendGroup()
 			return
 		}
-		for _, t := range clients {
-			if c.Available(int(t)) {
-				end = max(end, c.Send(int(t)))
+		for _, client := range clients {
+			if c.Available(int(client)) {
+				end = max(end, c.Send(int(client)))
 			}
 		}
 	})
@@ -196,7 +198,8 @@ func (c *Clients) Take() Traffic {
 
 // Transfers returns how long the downlink of a prepared attempt takes when it begins
 // now, and how long its uplink usually does, hubs included.
-func (c *Clients) Transfers(t int, bytesUp float64) (down, up engine.Time) {
-	down, up = c.hubs.transfers(t, bytesUp)
-	return c.radios.promotion(t, c.Now()).Add(c.at(t).down).Add(down), c.ExpectedUplink(t, bytesUp).Add(up)
+func (c *Clients) Transfers(client int, bytesUp float64) (down, up engine.Time) {
+	down, up = c.hubs.transfers(client, bytesUp)
+	return c.radios.promotion(client, c.Now()).Add(c.at(client).down).Add(down),
+		c.ExpectedUplink(client, bytesUp).Add(up)
 }

@@ -58,21 +58,21 @@ func (c *clock) Stop() {
 
 // SetTimer calls Listener.Timer for a client that is idle or whose attempt has failed,
 // at an instant. It has at most one timer.
-func (c *clock) SetTimer(t int, at engine.Time) {
-	c.population.at(t).next = c.engine.Schedule(max(at, c.Now()), EventTimer, t).Seq()
+func (c *clock) SetTimer(client int, at engine.Time) {
+	c.population.at(client).next = c.engine.Schedule(max(at, c.Now()), EventTimer, client).Seq()
 }
 
 // StopTimer stops the timer of a client whose attempt has failed. It reports whether
 // there was one.
-func (c *clock) StopTimer(t int) bool {
-	d := c.population.at(t)
-	return d.failed() && c.engine.CancelSeq(t, d.next)
+func (c *clock) StopTimer(client int) bool {
+	d := c.population.at(client)
+	return d.failed() && c.engine.CancelSeq(client, d.next)
 }
 
 // Release lets a client whose attempt has failed be idle again, without a timer.
-func (c *clock) Release(t int) {
-	c.StopTimer(t)
-	switch d := c.population.at(t); d.phase {
+func (c *clock) Release(client int) {
+	c.StopTimer(client)
+	switch d := c.population.at(client); d.phase {
 	case failed:
 		d.phase = idle
 	case drained:

@@ -45,8 +45,8 @@ type physical struct {
 	fleet *devices.Processors
 }
 
-func (c *physical) compute(t int, w devices.Work, factor float64) engine.Time {
-	return engine.FromSeconds(c.fleet.Seconds(t, w) * factor)
+func (p *physical) compute(client int, w devices.Work, factor float64) engine.Time {
+	return engine.FromSeconds(p.fleet.Seconds(client, w) * factor)
 }
 
 // scaled gives every transfer the same length, whatever its bytes: half of one
@@ -61,18 +61,18 @@ type scaled struct {
 // Send draws the transfer of the bytes that the link carries in a second. Jitter does not
 // depend on a message's size, and the real one may be over before the clock can measure
 // how much it was stretched.
-func (c *scaled) Send(way network.Direction, t, number, try int, _ float64) network.Transfer {
-	bytes := c.Mbps(way, t) * 1e6 / 8
-	actual, expected := c.Links.Send(way, t, number, try, bytes), c.Links.Expected(way, t, bytes)
+func (s *scaled) Send(way network.Direction, client, number, try int, _ float64) network.Transfer {
+	bytes := s.Mbps(way, client) * 1e6 / 8
+	actual, expected := s.Links.Send(way, client, number, try, bytes), s.Links.Expected(way, client, bytes)
 	factor := float64(actual.Duration) / float64(expected)
-	return network.Transfer{Duration: engine.FromSeconds(c.each * factor), Lost: actual.Lost}
+	return network.Transfer{Duration: engine.FromSeconds(s.each * factor), Lost: actual.Lost}
 }
 
-func (c *scaled) Expected(network.Direction, int, float64) engine.Time {
-	return engine.FromSeconds(c.each)
+func (s *scaled) Expected(network.Direction, int, float64) engine.Time {
+	return engine.FromSeconds(s.each)
 }
 
-func (c *scaled) LatencyShare(network.Direction, int, float64) float64 { return 0 }
+func (s *scaled) LatencyShare(network.Direction, int, float64) float64 { return 0 }
 
 // authorUnit is one unit of the authors' drivers in seconds: the paper gives
 // its estimated times in milliseconds.
@@ -84,4 +84,4 @@ type authors struct {
 	length engine.Time
 }
 
-func (c *authors) compute(int, devices.Work, float64) engine.Time { return c.length }
+func (a *authors) compute(int, devices.Work, float64) engine.Time { return a.length }

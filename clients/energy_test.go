@@ -28,16 +28,16 @@ func newEnergyOf(n int, change func(*Setup)) *energy {
 // depleted, and restored when it has charge enough.
 func (e *energy) checks(seconds float64) (at []float64) {
 	e.clock.RunUntil(engine.FromSeconds(seconds), func(ev engine.Event) {
-		t := int(ev.Device)
+		client := int(ev.Device)
 		at = append(at, math.Round(ev.At.Seconds()*1e6)/1e6)
 		if ev.Kind == EventRecharged {
-			if e.restore(t) {
-				e.draw(t, e.idle(t))
+			if e.restore(client) {
+				e.draw(client, e.idle(client))
 			}
 			return
 		}
-		if e.batteries.Account(t, ev.At); e.empty(t) {
-			e.deplete(t)
+		if e.batteries.Account(client, ev.At); e.empty(client) {
+			e.deplete(client)
 		}
 	})
 	return at

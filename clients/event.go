@@ -7,10 +7,10 @@ import (
 
 // handle is the engine's handler.
 func (c *Clients) handle(e engine.Event) {
-	if t := int(e.Device); t < c.Len() {
-		c.happen(e.Kind, t, e.Seq)
+	if client := int(e.Device); client < c.Len() {
+		c.happen(e.Kind, client, e.Seq)
 	} else {
-		c.hubs.happen(e.Kind, t-c.Len())
+		c.hubs.happen(e.Kind, client-c.Len())
 	}
 	c.Flush()
 	if c.events++; c.events%WatchEvery == 0 {
@@ -19,37 +19,37 @@ func (c *Clients) handle(e engine.Event) {
 }
 
 // happen does what an event of a counter does to its client.
-func (c *Clients) happen(kind engine.Kind, t int, seq uint32) {
+func (c *Clients) happen(kind engine.Kind, client int, seq uint32) {
 	switch kind {
 	case EventDownlinkDone:
-		c.leave(t, true)
-		c.downloaded(t)
+		c.leave(client, true)
+		c.downloaded(client)
 	case EventComputeDone:
-		c.leave(t, true)
-		c.at(t).set(warm, true)
-		c.enter(t, uplink)
+		c.leave(client, true)
+		c.at(client).set(warm, true)
+		c.enter(client, uplink)
 	case EventUplinkDone:
-		c.leave(t, true)
-		c.uploaded(t)
+		c.leave(client, true)
+		c.uploaded(client)
 	case EventDownlinkFlow:
 		c.endFlows(network.Down, c.downloaded)
 	case EventUplinkFlow:
 		c.endFlows(network.Up, c.uploaded)
 	case EventRateChange:
-		c.flows.updateRate(t, c.at(t).phase.way())
+		c.flows.updateRate(client, c.at(client).phase.way())
 	case EventDrop:
-		c.leave(t, true)
-		c.fail(t, DroppedOut)
+		c.leave(client, true)
+		c.fail(client, DroppedOut)
 	case EventAvailability:
-		c.changeAvailability(t)
+		c.changeAvailability(client)
 	case EventTimer:
-		c.timer(t, seq)
+		c.timer(client, seq)
 	case EventServerTimer:
-		c.listener.Timer(t)
+		c.listener.Timer(client)
 	case EventBatteryCheck:
-		c.checkBattery(t)
+		c.checkBattery(client)
 	case EventRecharged:
-		c.recharge(t)
+		c.recharge(client)
 	case EventCapacity:
 		c.flows.setCapacity()
 	}
@@ -61,20 +61,21 @@ func (c *Clients) happen(kind engine.Kind, t int, seq uint32) {
 func (c *Clients) fetch(soon []int32) {
 	read := 0.0
 	for _, soon := range soon {
-		t := int(soon)
-		if t >= c.Len() {
+		client := int(soon)
+		if client >= c.Len() {
 			continue // a hub
 		}
-		d := c.at(t)
+		d := c.at(client)
 		read += float64(d.began) + float64(d.phase) // its two lines
-		read += c.batteries.Spent(t) + c.links.Mbps(network.Up, t) + float64(c.batteries.PowerChangeAt(t))
-		if empty, ok := c.batteries.EmptyAt(t); ok {
+		read += c.batteries.Spent(client) + c.links.Mbps(network.Up, client) +
+			float64(c.batteries.PowerChangeAt(client))
+		if empty, ok := c.batteries.EmptyAt(client); ok {
 			read += float64(empty)
 		}
 		if c.due != nil {
-			read += float64(c.Due(t))
+			read += float64(c.Due(client))
 		}
-		if look, ok := c.engine.Timer(t); ok {
+		if look, ok := c.engine.Timer(client); ok {
 			read += float64(look)
 		}
 	}

@@ -31,8 +31,8 @@ func Example() {
 		return
 	}
 	c.Begin()
-	for t := range c.Len() {
-		c.Start(t, clients.Attempt{BytesDown: 250e3, Work: devices.Work{FLOPs: 1e9}, BytesUp: 250e3})
+	for client := range c.Len() {
+		c.Start(client, clients.Attempt{BytesDown: 250e3, Work: devices.Work{FLOPs: 1e9}, BytesUp: 250e3})
 	}
 	c.Run()
 	fmt.Printf("%.0f bytes up\n", c.Take().BytesUp)

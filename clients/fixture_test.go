@@ -16,7 +16,8 @@ func setup(n int, change func(*Setup)) Setup {
 		Clients: n, Devices: devices.Defaults(), Network: network.Defaults(), Faults: devices.DefaultFaults(), Seed: 3,
 	}}
 	d, l := &s.Devices, &s.Network
-	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, idleW, 2, devices.Mains, devices.WhenDepleted
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, idleW, 2, devices.Mains,
+		devices.WhenDepleted
 	l.DownlinkMbps, l.UplinkMbps, l.RTTms = 1, 1, 10
 	if change != nil {
 		change(&s)

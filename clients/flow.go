@@ -100,41 +100,41 @@ func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (lat
 
 // updateRate gives the flow of a client the rate that its link has now, and schedules
 // the next change.
-func (l *sharedLinks) updateRate(t int, way network.Direction) {
-	mbps, until := l.rate(t, way)
-	m, w := &l.moving[t], &l.ways[way]
+func (l *sharedLinks) updateRate(client int, way network.Direction) {
+	mbps, until := l.rate(client, way)
+	m, w := &l.moving[client], &l.ways[way]
 	if until != engine.Never {
-		m.change = l.clock.Schedule(until, EventRateChange, t)
+		m.change = l.clock.Schedule(until, EventRateChange, client)
 	}
-	w.share.SetRate(l.clock.Now(), t, mbps/m.jitter)
+	w.share.SetRate(l.clock.Now(), client, mbps/m.jitter)
 	w.stale = true
 }
 
 // rate returns the rate that the link of a client has now, and until when.
-func (l *sharedLinks) rate(t int, way network.Direction) (mbps float64, until engine.Time) {
-	usual := l.links.Mbps(way, t)
+func (l *sharedLinks) rate(client int, way network.Direction) (mbps float64, until engine.Time) {
+	usual := l.links.Mbps(way, client)
 	switch b := l.bandwidth; {
 	case b == nil:
 		return usual, engine.Never
 	case way == network.Down:
-		return b.Downlink(t, usual, l.clock.Now())
+		return b.Downlink(client, usual, l.clock.Now())
 	default:
-		return b.Uplink(t, usual, l.clock.Now())
+		return b.Uplink(client, usual, l.clock.Now())
 	}
 }
 
 // complete ends the flow of a client that has moved all its bytes.
-func (l *sharedLinks) complete(t int, way network.Direction) {
-	l.clock.Cancel(l.moving[t].change)
+func (l *sharedLinks) complete(client int, way network.Direction) {
+	l.clock.Cancel(l.moving[client].change)
 	l.ways[way].stale = true
 }
 
 // halt ends the flow of a client early, and returns which share of its message it has
 // moved since begin: at most a share that was left.
-func (l *sharedLinks) halt(t int, way network.Direction, left float64) float64 {
-	l.complete(t, way)
-	moved := l.ways[way].share.Remove(l.clock.Now(), t)
-	if bytes := l.moving[t].bytes; bytes != 0 {
+func (l *sharedLinks) halt(client int, way network.Direction, left float64) float64 {
+	l.complete(client, way)
+	moved := l.ways[way].share.Remove(l.clock.Now(), client)
+	if bytes := l.moving[client].bytes; bytes != 0 {
 		return min(left, moved/bytes)
 	}
 	return left

@@ -28,9 +28,9 @@ func newShared(n int, change func(*Setup)) *shared {
 }
 
 // begin begins the transfer of some seconds at the own rate of a client.
-func (s *shared) begin(t int, way network.Direction, seconds float64) {
-	m := message{client: t, way: way, bytes: 125_000 * seconds}
-	m.length = s.links.Expected(way, t, m.bytes)
+func (s *shared) begin(client int, way network.Direction, seconds float64) {
+	m := message{client: client, way: way, bytes: 125_000 * seconds}
+	m.length = s.links.Expected(way, client, m.bytes)
 	s.sharedLinks.begin(m, 0, 1, 0)
 	s.reschedule()
 }
@@ -49,12 +49,12 @@ func (s *shared) run(seconds float64) {
 				way = network.Up
 			}
 			for w := s.fired(way); ; {
-				t, ok := w.share.TakeEnded(e.At)
+				client, ok := w.share.TakeEnded(e.At)
 				if !ok {
 					break
 				}
-				s.complete(t, way)
-				s.ended = append(s.ended, fmt.Sprintf("%d at %.4f s", t, e.At.Seconds()))
+				s.complete(client, way)
+				s.ended = append(s.ended, fmt.Sprintf("%d at %.4f s", client, e.At.Seconds()))
 			}
 		}
 		s.reschedule()

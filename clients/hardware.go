@@ -31,7 +31,7 @@ type hubLinks struct {
 	rounds int // how often a hub asks its clients before it reports
 }
 
-func (h *hubLinks) of(t int) int { return t / h.size }
+func (h *hubLinks) of(client int) int { return client / h.size }
 
 // newHardware makes processors, links and batteries.
 func newHardware(s *Setup, r *roster.Roster) (h hardware, batteries *devices.Batteries) {
@@ -70,11 +70,11 @@ func (h *hardware) Fleet() *devices.Processors { return h.fleet }
 func (h *hardware) Links() *network.Links { return h.links }
 
 // Class returns the name of a client's class in the fleet; empty without a fleet.
-func (h *hardware) Class(t int) string {
+func (h *hardware) Class(client int) string {
 	if h.classes == nil {
 		return ""
 	}
-	return h.classes.Classes[h.fleet.Class(t)].Name
+	return h.classes.Classes[h.fleet.Class(client)].Name
 }
 
 // MessageBytes returns the size of a message of so many numbers; 0 without messages.
@@ -123,64 +123,67 @@ func (h *hardware) SetComputeTime(seconds float64) {
 
 // Launch returns how long a client computes before the work of each message, at its fastest
 // step.
-func (h *hardware) Launch(t int) engine.Time {
+func (h *hardware) Launch(client int) engine.Time {
 	r := &h.runtime
 	if r.LaunchS == 0 && r.LaunchGFLOP == 0 {
 		return 0
 	}
-	return engine.FromSeconds(r.LaunchS + float64(r.LaunchGFLOP*1e9)/float64(h.fleet.Rate(t)*h.flopsScale))
+	return engine.FromSeconds(r.LaunchS + float64(r.LaunchGFLOP*1e9)/float64(h.fleet.Rate(client)*h.flopsScale))
 }
 
 // UsualCompute returns how long work takes a client at its usual speed, without traces and a low
 // battery.
-func (h *hardware) UsualCompute(t int, w devices.Work) engine.Time {
-	return engine.FromSeconds(h.fleet.Seconds(t, w) + h.Launch(t).Seconds())
+func (h *hardware) UsualCompute(client int, w devices.Work) engine.Time {
+	return engine.FromSeconds(h.fleet.Seconds(client, w) + h.Launch(client).Seconds())
 }
 
 // ExpectedDownlink returns how long a downlink to a client takes without jitter.
-func (h *hardware) ExpectedDownlink(t int, bytes float64) engine.Time {
-	return h.cost.Expected(network.Down, t, bytes)
+func (h *hardware) ExpectedDownlink(client int, bytes float64) engine.Time {
+	return h.cost.Expected(network.Down, client, bytes)
 }
 
 // ExpectedUplink returns how long an uplink from a client takes without jitter.
-func (h *hardware) ExpectedUplink(t int, bytes float64) engine.Time {
-	return h.cost.Expected(network.Up, t, bytes)
+func (h *hardware) ExpectedUplink(client int, bytes float64) engine.Time {
+	return h.cost.Expected(network.Up, client, bytes)
 }
 
 // ExpectedResponse returns how long a response of a client usually takes, without
 // jitter, traces and drops: downlink, computation and uplink, as often as its hub asks it, and
 // the mean waits for polls, half a period each.
-func (h *hardware) ExpectedResponse(t int, bytesDown float64, w devices.Work, bytesUp float64) engine.Time {
+func (h *hardware) ExpectedResponse(client int, bytesDown float64, w devices.Work, bytesUp float64) engine.Time {
 	if h.noMessages {
-		return h.fleet.ComputeTime(t, w)
+		return h.fleet.ComputeTime(client, w)
 	}
 	r := &h.runtime
 	waits := engine.FromSeconds((r.ClientPollS + r.LaunchPollS + r.ServerPollS) / 2)
-	length := h.links.Expected(network.Down, t, bytesDown).Add(h.Launch(t)).Add(h.fleet.ComputeTime(t, w)).Add(waits)
-	return length.Add(h.ExpectedUplink(t, bytesUp)).Times(h.behind.rounds).Add(h.toHub(t, network.Down, bytesDown)).Add(h.toHub(t, network.Up, bytesUp))
+	length := h.links.Expected(network.Down, client, bytesDown).Add(h.Launch(client)).
+		Add(h.fleet.ComputeTime(client, w)).Add(waits)
+	return length.Add(h.ExpectedUplink(client, bytesUp)).Times(h.behind.rounds).
+		Add(h.toHub(client, network.Down, bytesDown)).
+		Add(h.toHub(client, network.Up, bytesUp))
 }
 
 // toHub returns how long a message between the server and the hub of a client usually takes;
 // 0 without hubs.
-func (h *hardware) toHub(t int, way network.Direction, bytes float64) engine.Time {
+func (h *hardware) toHub(client int, way network.Direction, bytes float64) engine.Time {
 	if h.behind.size == 0 {
 		return 0
 	}
-	return h.behind.links.Expected(way, h.behind.of(t), bytes)
+	return h.behind.links.Expected(way, h.behind.of(client), bytes)
 }
 
 // UsualTransfers returns how long a message to a client and its response take together at
 // the usual rates, each alone on its links, without jitter, traces and losses, hubs included.
-func (h *hardware) UsualTransfers(t int, bytesDown, bytesUp float64) engine.Time {
-	return h.UsualDownlink(t, bytesDown).Add(h.UsualUplink(t, bytesUp))
+func (h *hardware) UsualTransfers(client int, bytesDown, bytesUp float64) engine.Time {
+	return h.UsualDownlink(client, bytesDown).Add(h.UsualUplink(client, bytesUp))
 }
 
 // UsualDownlink is UsualTransfers of the message alone.
-func (h *hardware) UsualDownlink(t int, bytes float64) engine.Time {
-	return h.ExpectedDownlink(t, bytes).Add(h.toHub(t, network.Down, bytes))
+func (h *hardware) UsualDownlink(client int, bytes float64) engine.Time {
+	return h.ExpectedDownlink(client, bytes).Add(h.toHub(client, network.Down, bytes))
 }
 
 // UsualUplink is UsualTransfers of the response alone.
-func (h *hardware) UsualUplink(t int, bytes float64) engine.Time {
-	return h.ExpectedUplink(t, bytes).Add(h.toHub(t, network.Up, bytes))
+func (h *hardware) UsualUplink(client int, bytes float64) engine.Time {
+	return h.ExpectedUplink(client, bytes).Add(h.toHub(client, network.Up, bytes))
 }

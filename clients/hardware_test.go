@@ -14,7 +14,8 @@ func TestUsualTimes(t *testing.T) {
 	hubs := func(s *Setup) {
 		s.Network.HubSize, s.Network.HubMbps, s.Network.HubRTTms, s.HubRounds = 2, 10, 1, 3
 	}
-	relative := func(s *Setup) { s.Cost, s.PassFLOPs, s.Network.Profile = Relative, 1000, "wifi" } // 10 passes of a second
+	// 10 passes of a second
+	relative := func(s *Setup) { s.Cost, s.PassFLOPs, s.Network.Profile = Relative, 1000, "wifi" }
 	for _, c := range []struct {
 		name                         string
 		change                       func(*Setup)
@@ -34,8 +35,9 @@ func TestUsualTimes(t *testing.T) {
 			want float64
 		}{
 			"downlink": {h.UsualDownlink(1, 125), c.down}, "uplink": {h.UsualUplink(1, 250), c.up},
-			"compute": {h.UsualCompute(1, devices.Work{FLOPs: 250}), c.compute}, "transfers": {h.UsualTransfers(1, 125, 250), c.transfers},
-			"response": {h.ExpectedResponse(1, 125, devices.Work{FLOPs: 250}, 250), c.response},
+			"compute":   {h.UsualCompute(1, devices.Work{FLOPs: 250}), c.compute},
+			"transfers": {h.UsualTransfers(1, 125, 250), c.transfers},
+			"response":  {h.ExpectedResponse(1, 125, devices.Work{FLOPs: 250}, 250), c.response},
 		} {
 			if !near(x.got, engine.FromSeconds(x.want/1e3), 3) {
 				t.Errorf("%s: %s takes %v, want %g ms", c.name, what, x.got, x.want)
@@ -52,7 +54,8 @@ func TestJitterOfGivenLengths(t *testing.T) {
 	h, _ := newHardware(&s, nil)
 	for k := range 20 {
 		const bytes = 1e6
-		stretched := float64(h.links.Send(network.Up, 0, k, 0, bytes).Duration) / float64(h.links.Expected(network.Up, 0, bytes))
+		stretched := float64(h.links.Send(network.Up, 0, k, 0, bytes).Duration) /
+			float64(h.links.Expected(network.Up, 0, bytes))
 		if got := h.cost.Send(network.Up, 0, k, 0, 10).Duration; !near(got, engine.FromSeconds(5*stretched), 1000) {
 			t.Errorf("%v, stretched by %g", got, stretched)
 		}

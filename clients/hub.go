@@ -34,8 +34,8 @@ type hubs struct {
 	traffic  *Traffic
 	watch    *observers // the bytes of a hub are those of its first client
 	downlink *messageSizes
-	model    func(t int) int // see Setup.Model
-	header   float64         // the size of a message without numbers
+	model    func(client int) int // see Setup.Model
+	header   float64              // the size of a message without numbers
 
 	each   []hub
 	asked  []int32   // the hubs that the open group is for, in order
@@ -46,17 +46,17 @@ type hubs struct {
 
 // hubClients is what hubs need of the clients behind them.
 type hubClients interface {
-	Available(t int) bool
-	WhyUnavailable(t int) Reason
+	Available(client int) bool
+	WhyUnavailable(client int) Reason
 	// Send starts the attempt of a client, which is prepared.
-	Send(t int) (due engine.Time)
+	Send(client int) (due engine.Time)
 	// Work returns the size of the response of a client.
-	Work(t int) (w devices.Work, bytesUp float64)
+	Work(client int) (w devices.Work, bytesUp float64)
 	// attemptTime returns how long the prepared attempt of a client takes that begins at an
 	// instant.
-	attemptTime(t int, at engine.Time) engine.Time
+	attemptTime(client int, at engine.Time) engine.Time
 	// miss lets a client fail that the server's message does not reach.
-	miss(t int, due engine.Time)
+	miss(client int, due engine.Time)
 }
 
 // hub is the state of a hub in the open round.
@@ -90,16 +90,16 @@ func newHubs(s *Setup, c *Clients) *hubs {
 		return nil
 	}
 	h := &hubs{
-		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder, traffic: &c.traffic, watch: c.observers,
-		downlink: &c.sizes, model: s.Model, header: c.links.Bytes(0),
+		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder, traffic: &c.traffic,
+		watch: c.observers, downlink: &c.sizes, model: s.Model, header: c.links.Bytes(0),
 		each: make([]hub, s.Network.Hubs(s.Clients)), place: make([]place, s.Clients),
 	}
 	if h.model == nil {
 		h.model = func(int) int { return 0 }
 	}
 	models := 1
-	for t := range s.Clients {
-		models = max(models, h.model(t)+1)
+	for client := range s.Clients {
+		models = max(models, h.model(client)+1)
 	}
 	h.most = make([]float64, models)
 	return h
@@ -112,27 +112,27 @@ func (h *hubs) members(g int) (from, to int) {
 
 // payload returns the sum, over the models of those clients of hub g that are at a
 // place, of the largest payload of each.
-func (h *hubs) payload(g int, at place, of func(t int) float64) float64 {
+func (h *hubs) payload(g int, at place, of func(client int) float64) float64 {
 	sum := 0.0
 	from, to := h.members(g)
-	for t := from; t < to; t++ {
-		if h.place[t] == at {
-			most := &h.most[h.model(t)]
-			if x := of(t); x > *most {
+	for client := from; client < to; client++ {
+		if h.place[client] == at {
+			most := &h.most[h.model(client)]
+			if x := of(client); x > *most {
 				sum += x - *most
 				*most = x
 			}
 		}
 	}
-	for t := from; t < to; t++ {
-		h.most[h.model(t)] = 0
+	for client := from; client < to; client++ {
+		h.most[h.model(client)] = 0
 	}
 	return sum
 }
 
 // values returns how many bytes the numbers in the response of a client take.
-func (h *hubs) values(t int) float64 {
-	_, bytesUp := h.clients.Work(t)
+func (h *hubs) values(client int) float64 {
+	_, bytesUp := h.clients.Work(client)
 	return bytesUp - h.header
 }
 
@@ -146,23 +146,23 @@ func (h *hubs) OpenGroup(number int, clients []int32, all bool) {
 		return
 	}
 	h.asked, h.number = h.asked[:0], number
-	for _, t := range clients {
-		if !all && !h.clients.Available(int(t)) {
+	for _, client := range clients {
+		if !all && !h.clients.Available(int(client)) {
 			continue
 		}
-		g := t / int32(h.between.size)
+		g := client / int32(h.between.size)
 		if last := len(h.asked) - 1; last < 0 || h.asked[last] != g {
 			h.asked = append(h.asked, g)
 		}
 		h.each[g].missing++
-		h.place[t] = expecting
+		h.place[client] = expecting
 	}
 	for _, g := range h.asked {
 		hub := &h.each[g]
 		hub.models = h.payload(int(g), expecting, func(int) float64 { return 1 })
 		hub.phase, hub.bytes = downlink, h.header+float64(hub.models*(h.downlink.same-h.header))
 		if h.downlink.addressed {
-			values := func(t int) float64 { return h.downlink.of(t) - h.header }
+			values := func(client int) float64 { return h.downlink.of(client) - h.header }
 			hub.bytes = h.header + h.payload(int(g), expecting, values)
 		}
 		h.drawTransfer(int(g))
@@ -182,9 +182,9 @@ func (h *hubs) sendGroup() (end engine.Time) {
 		h.beginTransfer(int(g))
 		at, work := h.clock.Now().Add(h.each[g].transfer.Duration), engine.Time(0)
 		from, to := h.members(int(g))
-		for t := from; t < to; t++ {
-			if h.place[t] == expecting {
-				work = max(work, h.clients.attemptTime(t, at))
+		for client := from; client < to; client++ {
+			if h.place[client] == expecting {
+				work = max(work, h.clients.attemptTime(client, at))
 			}
 		}
 		responses := h.header + h.payload(int(g), expecting, h.values)
@@ -255,15 +255,15 @@ func (h *hubs) repeat(g int) {
 	}
 	hub.phase = idle
 	from, to := h.members(g)
-	for t := from; t < to; t++ {
-		if h.place[t] == at {
-			h.place[t] = outside
+	for client := from; client < to; client++ {
+		if h.place[client] == at {
+			h.place[client] = outside
 			if at == held {
-				h.record.failure(t, MessageLost)
+				h.record.failure(client, MessageLost)
 			} else {
-				h.clients.miss(t, h.clock.Now().Add(hub.rest))
+				h.clients.miss(client, h.clock.Now().Add(hub.rest))
 			}
-			h.listener.Unreached(t, MessageLost)
+			h.listener.Unreached(client, MessageLost)
 		}
 	}
 }
@@ -272,90 +272,90 @@ func (h *hubs) repeat(g int) {
 func (h *hubs) passOn(g int) {
 	h.each[g].phase = idle
 	from, to := h.members(g)
-	for t := from; t < to; t++ {
-		if h.place[t] == expecting {
-			h.place[t] = asked
-			h.ask(t)
+	for client := from; client < to; client++ {
+		if h.place[client] == expecting {
+			h.place[client] = asked
+			h.ask(client)
 		}
 	}
 }
 
 // ask starts the attempt of a client, if it is available.
-func (h *hubs) ask(t int) {
-	if h.clients.Available(t) {
-		h.clients.Send(t)
+func (h *hubs) ask(client int) {
+	if h.clients.Available(client) {
+		h.clients.Send(client)
 	} else {
-		h.listener.Unreached(t, h.clients.WhyUnavailable(t))
+		h.listener.Unreached(client, h.clients.WhyUnavailable(client))
 	}
 }
 
 // Awaits reports whether the hub of a client has not passed the server's message on to
 // it yet. Without hubs it never does.
-func (h *hubs) Awaits(t int) bool { return h != nil && h.place[t] == expecting }
+func (h *hubs) Awaits(client int) bool { return h != nil && h.place[client] == expecting }
 
 // Serves reports whether the hub of a client waits for its response. Without hubs it is true.
-func (h *hubs) Serves(t int) bool { return h == nil || h.place[t] == asked }
+func (h *hubs) Serves(client int) bool { return h == nil || h.place[client] == asked }
 
 // Held reports whether the response of a client has come as far as its hub.
-func (h *hubs) Held(t int) bool { return h != nil && h.place[t] == held }
+func (h *hubs) Held(client int) bool { return h != nil && h.place[client] == held }
 
 // StopWaiting lets the hub of a client of the group, if there is one, wait for its
 // response no longer. It reports whether the hub has waited.
-func (h *hubs) StopWaiting(t int) bool {
-	if h == nil || h.place[t] != asked {
+func (h *hubs) StopWaiting(client int) bool {
+	if h == nil || h.place[client] != asked {
 		return false
 	}
-	h.place[t] = outside
-	h.gathered(t)
+	h.place[client] = outside
+	h.gathered(client)
 	return true
 }
 
 // Represent lets the hub of a client report for it, though its last attempt brought no
 // response. It is for Listener.Gathered.
-func (h *hubs) Represent(t int) { h.place[t] = held }
+func (h *hubs) Represent(client int) { h.place[client] = held }
 
 // RepeatHub lets a hub ask its clients again, in ascending order, which have been
 // prepared. It reports when no response of them is missing. It is for Listener.Gathered.
 func (h *hubs) RepeatHub(g int, clients []int32) {
 	from, to := h.members(g)
-	for t := from; t < to; t++ {
-		h.place[t] = outside
+	for client := from; client < to; client++ {
+		h.place[client] = outside
 	}
-	for _, t := range clients {
-		h.place[t] = asked
+	for _, client := range clients {
+		h.place[client] = asked
 	}
 	h.each[g].missing = int32(len(clients))
-	for _, t := range clients {
-		h.ask(int(t))
+	for _, client := range clients {
+		h.ask(int(client))
 	}
 }
 
 // Withdraw takes a client from the group: its hub, if there is one, sends it no message
 // and delivers no response of it. Cancel ends its attempt.
-func (h *hubs) Withdraw(t int) {
+func (h *hubs) Withdraw(client int) {
 	if h == nil {
 		return
 	}
-	switch at := &h.place[t]; *at {
+	switch at := &h.place[client]; *at {
 	case expecting, asked:
 		*at = outside
-		h.gathered(t)
+		h.gathered(client)
 	case held:
 		*at = outside
-		h.record.failure(t, Canceled)
+		h.record.failure(client, Canceled)
 	}
 }
 
 // receive lets the hub of a client have its response.
-func (h *hubs) receive(t int) {
-	h.place[t] = held
-	h.gathered(t)
+func (h *hubs) receive(client int) {
+	h.place[client] = held
+	h.gathered(client)
 }
 
 // gathered lets the hub of a client, which it need not wait for any more, send what
 // it has when that was the last one.
-func (h *hubs) gathered(t int) {
-	g := h.between.of(t)
+func (h *hubs) gathered(client int) {
+	g := h.between.of(client)
 	hub := &h.each[g]
 	if hub.missing--; hub.missing > 0 || h.listener.Gathered(g) {
 		return
@@ -373,14 +373,14 @@ func (h *hubs) gathered(t int) {
 func (h *hubs) deliver(g int) {
 	h.each[g].phase = idle
 	from, to := h.members(g)
-	for t := from; t < to; t++ {
-		if h.place[t] == held {
-			h.place[t] = delivered
+	for client := from; client < to; client++ {
+		if h.place[client] == held {
+			h.place[client] = delivered
 		}
 	}
-	for t := from; t < to; t++ {
-		if h.place[t] == delivered {
-			h.listener.Responded(t)
+	for client := from; client < to; client++ {
+		if h.place[client] == delivered {
+			h.listener.Responded(client)
 		}
 	}
 }
@@ -399,22 +399,22 @@ func (h *hubs) CloseGroup() {
 		}
 		*at = hub{}
 		from, to := h.members(int(g))
-		for t := from; t < to; t++ {
-			if h.place[t] == held {
-				h.record.failure(t, Canceled)
+		for client := from; client < to; client++ {
+			if h.place[client] == held {
+				h.record.failure(client, Canceled)
 			}
-			h.place[t] = outside
+			h.place[client] = outside
 		}
 	}
 }
 
 // transfers returns how long the hub's part of the downlink of a client takes when it begins
 // now, and how long that of its uplink usually does; 0 without hubs.
-func (h *hubs) transfers(t int, bytesUp float64) (down, up engine.Time) {
+func (h *hubs) transfers(client int, bytesUp float64) (down, up engine.Time) {
 	if h == nil {
 		return 0, 0
 	}
-	g := h.between.of(t)
+	g := h.between.of(client)
 	hub := &h.each[g]
 	bytes := h.header + float64(hub.models*(bytesUp-h.header))
 	return hub.transfer.Duration, h.between.links.Expected(network.Up, g, bytes)

@@ -17,14 +17,19 @@ type members struct {
 	missed  []engine.Time // when the responses of clients were due that the message did not reach, in order
 }
 
-func (m *members) Available(t int) bool      { return !slices.Contains(m.away, t) }
+func (m *members) Available(client int) bool { return !slices.Contains(m.away, client) }
 func (m *members) WhyUnavailable(int) Reason { return BecameUnavailable }
-func (m *members) Work(t int) (devices.Work, float64) {
-	return devices.Work{}, header + float64(100*(t+1))
+func (m *members) Work(client int) (devices.Work, float64) {
+	return devices.Work{}, header + float64(100*(client+1))
 }
-func (m *members) miss(_ int, due engine.Time)                  { m.missed = append(m.missed, due) }
-func (m *members) attemptTime(t int, _ engine.Time) engine.Time { return engine.Time(t+1) * second }
-func (m *members) Send(t int) engine.Time                       { m.started = append(m.started, int32(t)); return 0 }
+func (m *members) miss(_ int, due engine.Time) { m.missed = append(m.missed, due) }
+func (m *members) attemptTime(client int, _ engine.Time) engine.Time {
+	return engine.Time(client+1) * second
+}
+func (m *members) Send(client int) engine.Time {
+	m.started = append(m.started, int32(client))
+	return 0
+}
 
 const header = 64
 
@@ -48,9 +53,9 @@ func newBehind(change func(*Setup), l Listener) *behind {
 		l.Repeat = func(g, n int) bool { b.hear("hub %d lost try %d", g, n-1); return true }
 	}
 	if l.Responded == nil {
-		l.Responded = func(t int) { b.hear("%d responded", t) }
+		l.Responded = func(client int) { b.hear("%d responded", client) }
 	}
-	l.Unreached = func(t int, why Reason) { b.hear("%d unreached: %v", t, why) }
+	l.Unreached = func(client int, why Reason) { b.hear("%d unreached: %v", client, why) }
 	l.ensureDefaults()
 	h, _ := newHardware(&s, nil)
 	b.clock = engine.New(6, engine.Options{})
@@ -124,7 +129,7 @@ func TestHubGathersResponses(t *testing.T) {
 // A message carries each model once, in the largest size that one of its clients has.
 func TestPayloadOfSharedModels(t *testing.T) {
 	b := newBehind(func(s *Setup) {
-		s.Network.HubSize, s.Model = 4, func(t int) int { return t / 2 }
+		s.Network.HubSize, s.Model = 4, func(client int) int { return client / 2 }
 	}, Listener{})
 	b.open(1000, 0, 1, 2, 3)
 	b.run(1)

@@ -46,7 +46,7 @@ type recorder struct {
 	clock   *engine.Engine
 	levels  *devices.Batteries
 	// overhead returns which share of a client's computation is not that of its FLOPs.
-	overhead func(t int) float64
+	overhead func(client int) float64
 	spans    []span // by client; nil: there is no journal
 }
 
@@ -57,7 +57,8 @@ type span struct {
 	began, from engine.Time
 }
 
-func newRecorder(s *Setup, batteries *devices.Batteries, clock *engine.Engine, overhead func(t int) float64) recorder {
+func newRecorder(s *Setup, batteries *devices.Batteries, clock *engine.Engine,
+	overhead func(client int) float64) recorder {
 	r := recorder{journal: s.Journal, levels: batteries, clock: clock, overhead: overhead}
 	if s.Journal != nil {
 		r.spans = make([]span, s.Clients)
@@ -68,77 +69,78 @@ func newRecorder(s *Setup, batteries *devices.Batteries, clock *engine.Engine, o
 func (r *recorder) written() bool { return r.journal != nil }
 
 // note makes an entry of a client at this instant.
-func (r *recorder) note(k EntryKind, t int, why Reason, amount float64) {
+func (r *recorder) note(k EntryKind, client int, why Reason, amount float64) {
 	if r.written() {
 		now := r.clock.Now()
-		r.journal.Note(Entry{Kind: k, Client: int32(t), Why: why, Amount: amount, Began: now, From: now, To: now})
+		r.journal.Note(Entry{Kind: k, Client: int32(client), Why: why, Amount: amount, Began: now, From: now, To: now})
 	}
 }
 
 // failure notes that an attempt of a client has failed.
-func (r *recorder) failure(t int, why Reason) { r.note(Failure, t, why, 0) }
+func (r *recorder) failure(client int, why Reason) { r.note(Failure, client, why, 0) }
 
 // activity begins a span of a client when its activity has changed.
-func (r *recorder) activity(t int, of *client) {
+func (r *recorder) activity(c int, of *client) {
 	if r.written() {
-		r.begin(t, of.activity())
+		r.begin(c, of.activity())
 	}
 }
 
-func (r *recorder) begin(t int, a Activity) {
-	s, now := &r.spans[t], r.clock.Now()
+func (r *recorder) begin(client int, a Activity) {
+	s, now := &r.spans[client], r.clock.Now()
 	if s.open && s.activity == a {
 		return
 	}
-	r.end(t, 0)
+	r.end(client, 0)
 	*s = span{activity: a, open: true, began: now, from: now}
 }
 
 // end ends the span of a client, if there is one.
-func (r *recorder) end(t int, amount float64) {
-	if s := &r.spans[t]; s.open {
-		r.noteSpan(t, Entry{Amount: amount})
+func (r *recorder) end(client int, amount float64) {
+	if s := &r.spans[client]; s.open {
+		r.noteSpan(client, Entry{Amount: amount})
 		s.open = false
 	}
 }
 
-func (r *recorder) noteSpan(t int, e Entry) {
-	s := &r.spans[t]
+func (r *recorder) noteSpan(client int, e Entry) {
+	s := &r.spans[client]
 	if s.activity == Compute {
-		e.Overhead = r.overhead(t)
+		e.Overhead = r.overhead(client)
 	}
-	e.Kind, e.Client, e.Activity, e.Began, e.From, e.To = Span, int32(t), s.activity, s.began, s.from, r.clock.Now()
+	e.Kind, e.Client, e.Activity, e.Began, e.From, e.To = Span, int32(client), s.activity, s.began, s.from,
+		r.clock.Now()
 	r.journal.Note(e)
 }
 
 // start notes that a client is sent the message of an attempt.
-func (r *recorder) start(t int) {
+func (r *recorder) start(client int) {
 	if r.written() {
-		r.end(t, 0)
-		r.note(Start, t, 0, 0)
+		r.end(client, 0)
+		r.note(Start, client, 0, 0)
 	}
 }
 
 // endWork ends a span of work of a client, which moved its first byte or computed from an
 // instant on.
-func (r *recorder) endWork(t int, began engine.Time, amount float64) {
-	r.spans[t].began = min(began, r.clock.Now())
-	r.end(t, amount)
+func (r *recorder) endWork(client int, began engine.Time, amount float64) {
+	r.spans[client].began = min(began, r.clock.Now())
+	r.end(client, amount)
 }
 
 // NoteLevel notes the level of a client's battery in the journal, if it has one.
-func (r *recorder) NoteLevel(t int) {
-	if r.written() && !r.levels.OnMains(t) {
-		r.note(Level, t, 0, r.levels.Level(t, r.clock.Now()))
+func (r *recorder) NoteLevel(client int) {
+	if r.written() && !r.levels.OnMains(client) {
+		r.note(Level, client, 0, r.levels.Level(client, r.clock.Now()))
 	}
 }
 
 // CutSpans notes the spans of all clients up to now in the journal. Their activities
 // continue.
 func (r *recorder) CutSpans() {
-	for t := range r.spans {
-		if s := &r.spans[t]; s.open {
-			r.noteSpan(t, Entry{Cut: true})
+	for client := range r.spans {
+		if s := &r.spans[client]; s.open {
+			r.noteSpan(client, Entry{Cut: true})
 			s.from = r.clock.Now()
 		}
 	}

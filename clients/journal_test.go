@@ -34,7 +34,8 @@ func TestSpans(t *testing.T) {
 		{Kind: Span, Activity: Idle, To: 1 * second},
 		{Kind: Start, Began: 1 * second, From: 1 * second, To: 1 * second},
 		{Kind: Span, Activity: Compute, Cut: true, Began: 1 * second, From: 1 * second, To: 2 * second, Overhead: 0.25},
-		{Kind: Span, Activity: Compute, Began: 1 * second, From: 2 * second, To: 4 * second, Overhead: 0.25, Amount: 500},
+		{Kind: Span, Activity: Compute, Began: 1 * second, From: 2 * second, To: 4 * second, Overhead: 0.25,
+			Amount: 500},
 		{Kind: Failure, Why: DroppedOut, Began: 4 * second, From: 4 * second, To: 4 * second},
 	}
 	if !slices.Equal(p, want) {

@@ -49,11 +49,11 @@ func (s *messageSizes) setAll(bytes float64) {
 	s.same = bytes
 }
 
-func (s *messageSizes) set(t int, bytes float64) {
+func (s *messageSizes) set(client int, bytes float64) {
 	if s.each == nil {
 		s.differ()
 	}
-	s.addressed, *s.each.At(t) = true, bytes
+	s.addressed, *s.each.At(client) = true, bytes
 }
 
 func (s *messageSizes) differ() {
@@ -62,15 +62,15 @@ func (s *messageSizes) differ() {
 }
 
 // prepare gives the next message to a client its size.
-func (s *messageSizes) prepare(t int) {
+func (s *messageSizes) prepare(client int) {
 	if s.each != nil && !s.addressed {
-		*s.each.At(t) = s.same
+		*s.each.At(client) = s.same
 	}
 }
 
-func (s *messageSizes) of(t int) float64 {
+func (s *messageSizes) of(client int) float64 {
 	if s.each == nil {
 		return s.same
 	}
-	return *s.each.At(t)
+	return *s.each.At(client)
 }

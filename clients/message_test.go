@@ -9,7 +9,8 @@ import (
 // Latency comes before the bytes, and bytes are whole.
 func TestMovedBytesAreWhole(t *testing.T) {
 	for _, c := range []struct{ share, latency, want float64 }{
-		{0, 0, 0}, {0.5, 0, 48}, {0.999, 0, 95}, {1, 0, 96}, {0.2, 0.2, 0}, {0.1, 0.9, 0}, {0.61, 0.2, 49}, {1, 0.9, 96}, {1, 1, 96}, {0.5, 1, 0},
+		{0, 0, 0}, {0.5, 0, 48}, {0.999, 0, 95}, {1, 0, 96}, {0.2, 0.2, 0}, {0.1, 0.9, 0}, {0.61, 0.2, 49},
+		{1, 0.9, 96}, {1, 1, 96}, {0.5, 1, 0},
 		// 96 bytes on LTE take 35 ms of latency and 0.137 ms, of which 0.017 ms are left.
 		{1 - 0.017/35.137142857, 35 / 35.137142857, 84},
 	} {
@@ -22,7 +23,7 @@ func TestMovedBytesAreWhole(t *testing.T) {
 // Messages that are under way keep their sizes when another size is set, for all or for one.
 func TestMessageSizes(t *testing.T) {
 	s := messageSizes{same: -1, roster: roster.New(3, false)}
-	send := func(t int) { s.prepare(t) }
+	send := func(client int) { s.prepare(client) }
 	sizes := func() [3]float64 { return [3]float64{s.of(0), s.of(1), s.of(2)} }
 	s.setAll(10)
 	send(0)

@@ -2,12 +2,13 @@ package clients
 
 import "fedsim/engine"
 
-// Observer sees what the clients of one run draw and move, in the order of virtual time. It changes nothing.
+// Observer receives the energy and the bytes of the clients of one run, in the order of virtual time. It does not
+// change the run.
 type Observer interface {
-	// Drew tells that a client drew energy in joules evenly from one instant to another. It computed, or it
-	// moved bytes of an attempt or, as Uplink, of messages beside attempts; Idle stands for all other activities.
+	// Drew is called when a client has drawn energy, in joules, at a constant power between two instants. The activity
+	// is Compute, Downlink or Uplink, which includes messages outside of attempts, or Idle for all others.
 	Drew(client int, a Activity, from, to engine.Time, joules float64)
-	// Moved tells that bytes of a client, or of its hub, moved on the wire.
+	// Moved is called when bytes of a client, or of its hub, have been transferred. Bytes are those on the wire.
 	Moved(client int, from, to engine.Time, bytes float64)
 }
 
@@ -17,7 +18,7 @@ type Feature interface {
 	Observe(clients int) Observer
 }
 
-// observers are the observers of a run, and what its clients do. A nil *observers has none.
+// observers are the observers of a run, and the activity of each client. A nil *observers has none.
 type observers struct {
 	each []Observer
 	does []Activity // by client
@@ -34,25 +35,25 @@ func newObservers(s *Setup) *observers {
 	return o
 }
 
-func (o *observers) drew(t int, from, to engine.Time, joules float64) {
+func (o *observers) drew(client int, from, to engine.Time, joules float64) {
 	for _, x := range o.each {
-		x.Drew(t, o.does[t], from, to, joules)
+		x.Drew(client, o.does[client], from, to, joules)
 	}
 }
 
-// moved tells of bytes that began to move at an instant, which may be after the end if they did not.
-func (o *observers) moved(t int, began, to engine.Time, bytes float64) {
+// moved reports a transfer to all observers. It may begin after its end if no byte was transferred.
+func (o *observers) moved(client int, began, to engine.Time, bytes float64) {
 	for _, x := range o.each {
-		x.Moved(t, min(began, to), to, bytes)
+		x.Moved(client, min(began, to), to, bytes)
 	}
 }
 
-// note sets what a client does from now on, and returns what it did before.
-func (o *observers) note(t int, a Activity) (before Activity) {
+// note sets the activity of a client, and returns the previous one.
+func (o *observers) note(client int, a Activity) (before Activity) {
 	if o == nil {
 		return Idle
 	}
-	before = o.does[t]
-	o.does[t] = a
+	before = o.does[client]
+	o.does[client] = a
 	return before
 }

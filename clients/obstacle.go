@@ -35,27 +35,27 @@ func (o Obstacle) Plural() string {
 
 // Obstacle returns why a client can never respond. A battery that empties while a client waits in vain is not the
 // cause: it comes last.
-func (c *Clients) Obstacle(t int) Obstacle {
+func (c *Clients) Obstacle(client int) Obstacle {
 	now := c.Now()
-	if c.at(t).is(unavailable) {
-		if present, until := c.setup.Availability.Available(t, now); !present && until == engine.Never {
+	if c.at(client).is(unavailable) {
+		if present, until := c.setup.Availability.Available(client, now); !present && until == engine.Never {
 			return AwayForever
 		}
 	}
-	if c.flows != nil && (c.flows.stands(t, network.Down) || c.flows.stands(t, network.Up)) {
+	if c.flows != nil && (c.flows.stands(client, network.Down) || c.flows.stands(client, network.Up)) {
 		return NoRate
 	}
-	if factor, until := c.factor(t, now); factor == 0 && until == engine.Never {
+	if factor, until := c.factor(client, now); factor == 0 && until == engine.Never {
 		return NoSpeed
 	}
-	if empty, charged := c.Depleted(t); empty && !charged {
+	if empty, charged := c.Depleted(client); empty && !charged {
 		return NeverCharged
 	}
 	return NoObstacle
 }
 
 // stands reports whether the link of a client moves no bytes from now on.
-func (l *sharedLinks) stands(t int, way network.Direction) bool {
-	mbps, until := l.rate(t, way)
+func (l *sharedLinks) stands(client int, way network.Direction) bool {
+	mbps, until := l.rate(client, way)
 	return mbps == 0 && until == engine.Never
 }

@@ -107,7 +107,8 @@ func TestOverheadsOfAnInterruptedAttempt(t *testing.T) {
 	}
 	first := c.State(0).Compute
 	c.Retry(0)
-	if got, want := c.State(0).Compute, engine.FromSeconds(2*c.Fleet().Jitter(0, 3, 1)); got == first || !near(got, want, 1) {
+	if got, want := c.State(0).Compute, engine.FromSeconds(2*c.Fleet().Jitter(0, 3, 1)); got == first ||
+		!near(got, want, 1) {
 		t.Errorf("the next try computes %v, want %v", got, want)
 	}
 }

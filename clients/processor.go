@@ -41,36 +41,36 @@ func newProcessors(s *Setup, p *population, h *hardware, clock *engine.Engine) p
 
 // SetSlower makes the processor of a client so many times slower than usual from its next
 // attempt on.
-func (p *processors) SetSlower(t int, times float64) {
+func (p *processors) SetSlower(client int, times float64) {
 	if p.slower == nil {
 		if times == 1 {
 			return
 		}
 		p.slower = slices.Repeat([]float64{1}, p.population.Len())
 	}
-	p.slower[t] = times
+	p.slower[client] = times
 }
 
 // drawJitter draws the factor on the duration of the computation of an attempt.
-func (p *processors) drawJitter(t, number, try int) {
+func (p *processors) drawJitter(client, number, try int) {
 	if all := p.population.overheads; all != nil {
-		all[t].jitter = p.hardware.fleet.Jitter(t, number, try)
+		all[client].jitter = p.hardware.fleet.Jitter(client, number, try)
 	}
 }
 
 // overheadShare returns which share of the time of a client's computation is not that of its
 // FLOPs.
-func (p *processors) overheadShare(t int) float64 {
-	before := p.beforeWork(t).Seconds()
+func (p *processors) overheadShare(client int) float64 {
+	before := p.beforeWork(client).Seconds()
 	if p.population.overheads == nil && before == 0 {
 		return 0
 	}
-	w := p.population.work(t)
-	share := p.hardware.fleet.OverheadShare(t, p.slowed(w))
+	w := p.population.work(client)
+	share := p.hardware.fleet.OverheadShare(client, p.slowed(w))
 	if before == 0 {
 		return share
 	}
-	working := float64(p.hardware.fleet.Seconds(t, p.slowed(w)) * w.jitter)
+	working := float64(p.hardware.fleet.Seconds(client, p.slowed(w)) * w.jitter)
 	return (float64(share*working) + before) / (working + before)
 }
 
@@ -85,15 +85,16 @@ func (p *processors) slowed(w work) devices.Work {
 
 // PresentCompute returns how long work takes a client at the speed that it has now, without
 // jitter.
-func (p *processors) PresentCompute(t int, w devices.Work) engine.Time {
-	return engine.FromSeconds((p.hardware.fleet.Seconds(t, w) + p.beforeWork(t).Seconds()) * p.slowdown(t))
+func (p *processors) PresentCompute(client int, w devices.Work) engine.Time {
+	return engine.FromSeconds((p.hardware.fleet.Seconds(client, w) + p.beforeWork(client).Seconds()) *
+		p.slowdown(client))
 }
 
 // beforeWork returns how long a client computes before the work of its message, at its fastest
 // step and its usual speed: to launch a process, and for longer when it is cold.
-func (p *processors) beforeWork(t int) engine.Time {
-	launch := p.hardware.Launch(t)
-	if p.hardware.runtime.ColdStartS > 0 && !p.population.at(t).is(warm) {
+func (p *processors) beforeWork(client int) engine.Time {
+	launch := p.hardware.Launch(client)
+	if p.hardware.runtime.ColdStartS > 0 && !p.population.at(client).is(warm) {
 		launch = launch.Add(engine.FromSeconds(p.hardware.runtime.ColdStartS))
 	}
 	return launch
@@ -101,24 +102,24 @@ func (p *processors) beforeWork(t int) engine.Time {
 
 // slowdown returns how many times as long a client computes now as at its full clock and
 // its usual speed.
-func (p *processors) slowdown(t int) float64 {
-	factor, _ := p.factor(t, p.clock.Now())
-	return p.hardware.fleet.Slowdown(t, p.population.at(t).slow) / factor
+func (p *processors) slowdown(client int) float64 {
+	factor, _ := p.factor(client, p.clock.Now())
+	return p.hardware.fleet.Slowdown(client, p.population.at(client).slow) / factor
 }
 
 // computeTime returns how long a client takes for its work when it begins now and nothing
 // interrupts it.
-func (p *processors) computeTime(t int) engine.Time {
-	return p.computeLength(p.population.work(t), p.clock.Now(), 1)
+func (p *processors) computeTime(client int) engine.Time {
+	return p.computeLength(p.population.work(client), p.clock.Now(), 1)
 }
 
 // factor returns the speed of a client at an instant as a multiple of its usual one, and
 // until when it holds.
-func (p *processors) factor(t int, at engine.Time) (factor float64, until engine.Time) {
+func (p *processors) factor(client int, at engine.Time) (factor float64, until engine.Time) {
 	if p.speed == nil {
 		return 1, engine.Never
 	}
-	return p.speed.Speed(t, at)
+	return p.speed.Speed(client, at)
 }
 
 // computeLength returns how long a client takes for a share of some work that begins at an
@@ -200,19 +201,19 @@ func (p *processors) interrupted(steps int) bool {
 
 // FLOPsWithin returns how many FLOPs a client does in some seconds between downlink and
 // uplink, at its present speed and with the mean wait for a launch, if its work has no overheads.
-func (p *processors) FLOPsWithin(t int, seconds float64) float64 {
-	return p.workingWithin(t, seconds) * p.hardware.fleet.Rate(t)
+func (p *processors) FLOPsWithin(client int, seconds float64) float64 {
+	return p.workingWithin(client, seconds) * p.hardware.fleet.Rate(client)
 }
 
 // Within reports whether a client does some work within these seconds between downlink and
 // uplink, at its present speed, with the mean wait for a launch and without jitter.
-func (p *processors) Within(t int, w devices.Work, seconds float64) bool {
-	return p.hardware.fleet.Seconds(t, w) <= p.workingWithin(t, seconds)
+func (p *processors) Within(client int, w devices.Work, seconds float64) bool {
+	return p.hardware.fleet.Seconds(client, w) <= p.workingWithin(client, seconds)
 }
 
 // workingWithin returns how long a client works of so many seconds between downlink and uplink,
 // in seconds at its full clock and its usual speed.
-func (p *processors) workingWithin(t int, seconds float64) float64 {
-	computing := p.radio.awake(t, seconds) - p.waiting.MeanLaunchWait().Seconds()
-	return computing/p.slowdown(t) - p.beforeWork(t).Seconds()
+func (p *processors) workingWithin(client int, seconds float64) float64 {
+	computing := p.radio.awake(client, seconds) - p.waiting.MeanLaunchWait().Seconds()
+	return computing/p.slowdown(client) - p.beforeWork(client).Seconds()
 }

@@ -34,9 +34,9 @@ func processorsOf(n int, change func(*Setup)) *processors {
 }
 
 // workOf returns some work of a client.
-func workOf(p *processors, t int, flops float64) work {
-	p.population.SetWork(t, devices.Work{FLOPs: flops}, 0)
-	return p.population.work(t)
+func workOf(p *processors, client int, flops float64) work {
+	p.population.SetWork(client, devices.Work{FLOPs: flops}, 0)
+	return p.population.work(client)
 }
 
 // Work of 15 s at the usual speed, or of a part of it, while the speed is 1 for 10 s, then a
@@ -104,7 +104,8 @@ func TestSlowerClients(t *testing.T) {
 			t.Errorf("client %d takes %v for %g FLOPs, want %v", c.client, got, c.flops, c.want)
 		}
 	}
-	if got := p.computeLength(work{Work: devices.Work{FLOPs: 1000}, slow: true, jitter: 1}, 0, 1); got != 2*second { // at half the clock rate
+	// at half the clock rate
+	if got := p.computeLength(work{Work: devices.Work{FLOPs: 1000}, slow: true, jitter: 1}, 0, 1); got != 2*second {
 		t.Errorf("half the clock takes %v", got)
 	}
 	if got := p.PresentCompute(0, devices.Work{FLOPs: 500}); got != second/2 {

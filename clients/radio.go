@@ -25,8 +25,8 @@ func newRadios(s *Setup, h *hardware) radios {
 		return r
 	}
 	r.active = make([]engine.Time, s.Clients)
-	for t := range r.active {
-		r.sleep(t)
+	for client := range r.active {
+		r.sleep(client)
 	}
 	return r
 }
@@ -34,25 +34,25 @@ func newRadios(s *Setup, h *hardware) radios {
 func (r *radios) stateful() bool { return r.active != nil }
 
 // sleep lets the radio of a client sleep at once.
-func (r *radios) sleep(t int) {
+func (r *radios) sleep(client int) {
 	if r.stateful() {
-		r.active[t] = -r.links.Radio(t).TailDuration()
+		r.active[client] = -r.links.Radio(client).TailDuration()
 	}
 }
 
 // promotion returns by how much a transfer of a client is delayed that begins at an
 // instant, when there is none until then.
-func (r *radios) promotion(t int, at engine.Time) engine.Time {
-	if !r.stateful() || r.active[t] == transferring {
+func (r *radios) promotion(client int, at engine.Time) engine.Time {
+	if !r.stateful() || r.active[client] == transferring {
 		return 0
 	}
-	return r.promotionAfter(t, at-r.active[t])
+	return r.promotionAfter(client, at-r.active[client])
 }
 
 // promotionAfter returns by how much a transfer of a client is delayed that begins
 // so long after the last one.
-func (r *radios) promotionAfter(t int, quiet engine.Time) engine.Time {
-	if radio := r.links.Radio(t); radio.Asleep(quiet) {
+func (r *radios) promotionAfter(client int, quiet engine.Time) engine.Time {
+	if radio := r.links.Radio(client); radio.Asleep(quiet) {
 		return radio.Promotion.Length
 	}
 	return 0
@@ -60,8 +60,8 @@ func (r *radios) promotionAfter(t int, quiet engine.Time) engine.Time {
 
 // awake returns how many of the seconds between downlink and uplink a client can
 // compute: if it computes until its radio sleeps, it must wake the radio for the uplink.
-func (r *radios) awake(t int, seconds float64) float64 {
-	radio := r.links.Radio(t)
+func (r *radios) awake(client int, seconds float64) float64 {
+	radio := r.links.Radio(client)
 	if !r.stateful() || seconds < radio.TailDuration().Seconds() {
 		return seconds
 	}
@@ -71,8 +71,8 @@ func (r *radios) awake(t int, seconds float64) float64 {
 
 // connected returns the load of a client while its radio is awake and moves nothing, in
 // watts.
-func (r *radios) connected(t int) float64 {
-	return r.fleet.IdlePower(t) + r.links.Radio(t).Active(network.Down, 0)
+func (r *radios) connected(client int) float64 {
+	return r.fleet.IdlePower(client) + r.links.Radio(client).Active(network.Down, 0)
 }
 
 // moving returns the load of a client while the bytes of a message move and take that time,
@@ -111,28 +111,28 @@ func (r *radios) energy(m message, bytes float64) float64 {
 // transfer begins the transfer of a client at an instant. It returns the power during the
 // transfer: the radio's promotion, then a connected radio that moves nothing during the
 // latency, then one that moves bytes and draws so many watts.
-func (r *radios) transfer(t int, at, latency engine.Time, watts float64) devices.PowerSequence {
-	radio, load := r.links.Radio(t), devices.PowerSequence{Watts: watts}
-	if wakes := r.promotion(t, at); wakes > 0 {
-		load.Stages[0] = devices.Stage{Length: wakes, Watts: r.fleet.IdlePower(t) + radio.Promotion.Watts}
+func (r *radios) transfer(client int, at, latency engine.Time, watts float64) devices.PowerSequence {
+	radio, load := r.links.Radio(client), devices.PowerSequence{Watts: watts}
+	if wakes := r.promotion(client, at); wakes > 0 {
+		load.Stages[0] = devices.Stage{Length: wakes, Watts: r.fleet.IdlePower(client) + radio.Promotion.Watts}
 	}
-	if connected := r.connected(t); connected != watts {
+	if connected := r.connected(client); connected != watts {
 		load.Stages[1] = devices.Stage{Length: latency, Watts: connected}
 	}
 	if r.stateful() {
-		r.active[t] = transferring
+		r.active[client] = transferring
 	}
 	return load
 }
 
 // tail ends the transfer of a client at an instant, if there is one. It returns the power of
 // a client that transfers nothing from then on and draws so many watts beside its radio.
-func (r *radios) tail(t int, at engine.Time, watts float64) devices.PowerSequence {
+func (r *radios) tail(client int, at engine.Time, watts float64) devices.PowerSequence {
 	load := devices.PowerSequence{Watts: watts}
-	if r.active[t] == transferring {
-		r.active[t] = at
+	if r.active[client] == transferring {
+		r.active[client] = at
 	}
-	for i, s := range r.links.Radio(t).RemainingTail(at - r.active[t]) {
+	for i, s := range r.links.Radio(client).RemainingTail(at - r.active[client]) {
 		load.Stages[i] = devices.Stage{Length: s.Length, Watts: watts + s.Watts}
 	}
 	return load
@@ -141,15 +141,15 @@ func (r *radios) tail(t int, at engine.Time, watts float64) devices.PowerSequenc
 // between returns the energy in joules that the radio of a client takes in an
 // attempt besides sending and receiving, when it sleeps at first and the client
 // computes for so long.
-func (r *radios) between(t int, work engine.Time) float64 {
+func (r *radios) between(client int, work engine.Time) float64 {
 	if !r.stateful() {
 		return 0
 	}
-	radio := r.links.Radio(t)
+	radio := r.links.Radio(client)
 	awake := func(length engine.Time) float64 {
-		return float64((r.fleet.IdlePower(t) + radio.Promotion.Watts) * length.Seconds())
+		return float64((r.fleet.IdlePower(client) + radio.Promotion.Watts) * length.Seconds())
 	}
-	sum := awake(radio.Promotion.Length) + awake(r.promotionAfter(t, work))
+	sum := awake(radio.Promotion.Length) + awake(r.promotionAfter(client, work))
 	for i, rest := range radio.RemainingTail(work) {
 		sum += float64((radio.Tail[i].Length - rest.Length).Seconds() * rest.Watts)
 	}

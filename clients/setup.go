@@ -34,7 +34,8 @@ type System struct {
 	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
 	Bandwidth    network.Bandwidth        // the rates of links over time; nil: always the usual ones
 	TraceSpan    engine.Time              // the length of the longest trace from a file; 0: there is none
-	MeanUp       engine.Time              // the mean length of an interval of generated availability; 0: it is not generated
+	// the mean length of an interval of generated availability; 0: it is not generated
+	MeanUp engine.Time
 
 	Features []Feature // optional parts; each adds an observer to a run
 
@@ -53,11 +54,11 @@ func (s *System) MinRows() int {
 }
 
 // RowsOf returns the number of rows of a client, which must be known.
-func (s *System) RowsOf(t int) int {
+func (s *System) RowsOf(client int) int {
 	if len(s.Rows) == 1 {
 		return int(s.Rows[0])
 	}
-	return int(s.Rows[t])
+	return int(s.Rows[client])
 }
 
 // The cost models: how bytes and FLOPs become time.
@@ -83,7 +84,7 @@ type Setup struct {
 	Least     devices.Work // a computation takes at least the time of so much work, without jitter
 	// Model returns the model, from 0 on, that messages to and from a client carry; nil: one
 	// for all.
-	Model func(t int) int
+	Model func(client int) int
 	// NoMessages is true when attempts are computations alone: transfers take no time, no
 	// energy and no bytes, and are never lost.
 	NoMessages bool
@@ -115,19 +116,20 @@ func (s *Setup) Validate(c *config.Checker) {
 	cost := func(ok bool, want string) {
 		c.Require(ok || physical, "federation.cost", s.Cost, "must be \"physical\" "+want)
 	}
-	hubs := func(ok bool, want string) { c.Require(ok || size == 0, "network.hub_size", size, "must be "+want) }
+	hubs := func(ok bool, want string) { c.Require(ok || size == 0, "network.hubs.size", size, "must be "+want) }
 	cost(!s.Sharing(), "where transfers "+changing+": under others their lengths are given")
 	cost(s.Fleet == nil, "with a fleet: under others all devices and links are of one profile")
 	hubs(size <= s.Clients, fmt.Sprintf("at most %d, the number of devices", s.Clients))
 	hubs(s.Fleet == nil, "0 with a fleet, whose classes have links of their own")
 	hubs(!s.Sharing(), "0 where transfers "+changing)
-	cost(size == 0, "with network.hub_size: under others there is one transfer each way")
+	cost(size == 0, "with network.hubs.size: under others there is one transfer each way")
 	runtime := s.Network.InForce()
-	cost(!runtime.Adds(), "with waiting and launches (network.runtime and its keys): under others lengths are given")
+	cost(!runtime.Adds(), "with waiting and launches (overhead.runtime and its keys): under others lengths are given")
 	cost(max(1, s.Network.WireFactor) == 1 && s.Network.BurstBytes == 0,
-		"with network.wire_factor or network.burst_bytes: under others the lengths of transfers are given")
-	hubs(!runtime.Polls(), "0 where clients or the server poll (network.runtime and its keys): hubs pass messages on at once")
+		"with network.wire.factor or network.wire.burst_bytes: under others the lengths of transfers are given")
+	hubs(!runtime.Polls(),
+		"0 where clients or the server poll (overhead.runtime and its keys): hubs pass messages on at once")
 	hubs(!s.NoMessages, "0 for a method without messages: hubs have nothing to pass on")
-	c.Require(s.Charging == nil || s.Devices.Charging != devices.Never, "devices.charging", s.Devices.Charging,
+	c.Require(s.Charging == nil || s.Devices.Charging != devices.Never, "devices.charging.when", s.Devices.Charging,
 		"must be left out: a trace or a model says when chargers are plugged in")
 }

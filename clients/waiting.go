@@ -32,8 +32,8 @@ func newWaiting(s *Setup) waiting {
 	}
 	if w.clientPeriod > 0 {
 		w.firstPoll = make([]engine.Time, s.Clients)
-		for t := range w.firstPoll {
-			w.firstPoll[t] = w.config.FirstPoll(network.MessagePoller, w.seed, t, w.clientPeriod)
+		for client := range w.firstPoll {
+			w.firstPoll[client] = w.config.FirstPoll(network.MessagePoller, w.seed, client, w.clientPeriod)
 		}
 	}
 	return w
@@ -41,29 +41,30 @@ func newWaiting(s *Setup) waiting {
 
 // nextPoll returns the first poll that ends a phase of waiting of a client, at or after an
 // instant: that instant if nothing waits.
-func (w *waiting) nextPoll(t int, p phase, at engine.Time) engine.Time {
+func (w *waiting) nextPoll(client int, p phase, at engine.Time) engine.Time {
 	switch {
 	case p == polling && w.clientPeriod > 0:
-		return network.NextPoll(w.firstPoll[t], w.clientPeriod, at)
+		return network.NextPoll(w.firstPoll[client], w.clientPeriod, at)
 	case p == launching && w.launchPeriod > 0:
-		return network.NextPoll(w.config.FirstPoll(network.LaunchPoller, w.seed, t, w.launchPeriod), w.launchPeriod, at)
+		return network.NextPoll(w.config.FirstPoll(network.LaunchPoller, w.seed, client, w.launchPeriod),
+			w.launchPeriod, at)
 	default:
 		return at
 	}
 }
 
 // restart lets a client, which has sent a reply at an instant, poll again a period later.
-func (w *waiting) restart(t int, now engine.Time) {
+func (w *waiting) restart(client int, now engine.Time) {
 	if w.clientPeriod > 0 {
-		w.firstPoll[t] = now.Add(w.clientPeriod)
+		w.firstPoll[client] = now.Add(w.clientPeriod)
 	}
 }
 
 // SetPoll sets when a client polls for messages next, at or after now: later polls follow by
 // periods. It does nothing where messages wait for no poll.
-func (w *waiting) SetPoll(t int, at engine.Time) {
+func (w *waiting) SetPoll(client int, at engine.Time) {
 	if w.clientPeriod > 0 {
-		w.firstPoll[t] = at
+		w.firstPoll[client] = at
 	}
 }
 
@@ -84,55 +85,55 @@ func (w *waiting) SeenAfter(span engine.Time) engine.Time {
 }
 
 // await lets a client begin a phase of waiting, unless its poll is now.
-func (c *Clients) await(t int, p phase) {
+func (c *Clients) await(client int, p phase) {
 	now := c.Now()
 	switch {
-	case c.nextPoll(t, p, now) > now:
-		c.enter(t, p)
+	case c.nextPoll(client, p, now) > now:
+		c.enter(client, p)
 	case p == polling:
-		c.enter(t, downlink)
+		c.enter(client, downlink)
 	default:
-		c.compute(t, now)
+		c.compute(client, now)
 	}
 }
 
 // wait lets a client wait for the next poll of its phase.
-func (c *Clients) wait(t int) {
-	d, now := c.at(t), c.Now()
+func (c *Clients) wait(client int) {
+	d, now := c.at(client), c.Now()
 	d.began = now
-	c.draw(t, c.idle(t))
-	d.next = c.engine.Schedule(c.nextPoll(t, d.phase, now), EventTimer, t).Seq()
+	c.draw(client, c.idle(client))
+	d.next = c.engine.Schedule(c.nextPoll(client, d.phase, now), EventTimer, client).Seq()
 }
 
 // leaveWait ends the wait of a client; complete is true at its poll.
-func (c *Clients) leaveWait(t int, complete bool) {
-	d := c.at(t)
+func (c *Clients) leaveWait(client int, complete bool) {
+	d := c.at(client)
 	if !complete {
-		c.engine.CancelSeq(t, d.next)
+		c.engine.CancelSeq(client, d.next)
 	}
 	if c.recorder.written() {
-		c.recorder.endWork(t, d.began, 0)
+		c.recorder.endWork(client, d.began, 0)
 	}
 }
 
 // timer hears that the time of a client has come: its poll, or that of SetTimer, which the client may have been asked
 // again since; or the server's poll.
-func (c *Clients) timer(t int, seq uint32) {
-	if t == engine.Server {
+func (c *Clients) timer(client int, seq uint32) {
+	if client == engine.Server {
 		c.inbox.see()
 		return
 	}
-	d := c.at(t)
+	d := c.at(client)
 	switch p := d.phase; {
 	case p.waits() && d.next != seq:
-		c.listener.Timer(t)
+		c.listener.Timer(client)
 	case p == polling:
-		c.leave(t, true)
-		c.enter(t, downlink)
+		c.leave(client, true)
+		c.enter(client, downlink)
 	case p == launching:
-		c.leave(t, true)
-		c.compute(t, d.began)
+		c.leave(client, true)
+		c.compute(client, d.began)
 	default:
-		c.listener.Timer(t)
+		c.listener.Timer(client)
 	}
 }

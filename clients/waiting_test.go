@@ -20,7 +20,8 @@ const ms = second / 1000
 func polls(client, launch, server float64) func(*Setup) {
 	return func(s *Setup) {
 		n := &s.Network
-		n.RTTms, n.ClientPollS, n.LaunchPollS, n.ServerPollS, n.PollPhase = 0, client, launch, server, network.FixedPhase
+		n.RTTms, n.ClientPollS, n.LaunchPollS, n.ServerPollS, n.PollPhase = 0, client, launch, server,
+			network.FixedPhase
 	}
 }
 
@@ -30,9 +31,9 @@ func heard(c **Clients, into *[]string) Listener {
 		*into = append(*into, fmt.Sprintf("%d: ", (*c).Now()/ms)+fmt.Sprintf(format, arguments...))
 	}
 	return Listener{
-		Responded: func(t int) { note("%d responds", t) },
-		Failed:    func(t int, why Reason) { note("%d fails: %v", t, why) },
-		Depleted:  func(t int) { note("%d is depleted", t) },
+		Responded: func(client int) { note("%d responds", client) },
+		Failed:    func(client int, why Reason) { note("%d fails: %v", client, why) },
+		Depleted:  func(client int) { note("%d is depleted", client) },
 	}
 }
 
@@ -40,19 +41,19 @@ func heard(c **Clients, into *[]string) Listener {
 func round(c *Clients, number int, bytes float64, flops ...float64) (due engine.Time) {
 	var all []int32
 	c.SetBytesDown(bytes)
-	for t, flops := range flops {
-		c.PrepareDownlink(t, number, 0)
-		c.SetWork(t, devices.Work{FLOPs: flops}, bytes)
-		c.PrepareUplink(t)
-		all = append(all, int32(t))
+	for client, flops := range flops {
+		c.PrepareDownlink(client, number, 0)
+		c.SetWork(client, devices.Work{FLOPs: flops}, bytes)
+		c.PrepareUplink(client)
+		all = append(all, int32(client))
 	}
 	return c.SendGroup(all)
 }
 
 // spansOf returns the spans of a client in ms, without those of no length.
-func spansOf(p page, t int) (all []string) {
+func spansOf(p page, client int) (all []string) {
 	for _, e := range p {
-		if e.Kind == Span && int(e.Client) == t && e.To > e.From {
+		if e.Kind == Span && int(e.Client) == client && e.To > e.From {
 			all = append(all, fmt.Sprintf("%v %d-%d", e.Activity, e.From/ms, e.To/ms))
 		}
 	}
@@ -84,16 +85,17 @@ func TestPollsOfTwoRounds(t *testing.T) {
 	}
 	c.RunUntil(20 * second)
 	c.CutSpans()
-	if want := []string{"6400: 0 responds", "8400: 1 responds", "13000: 0 responds", "15000: 1 responds"}; !slices.Equal(got, want) {
+	if want := []string{"6400: 0 responds", "8400: 1 responds", "13000: 0 responds",
+		"15000: 1 responds"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for i, want := range [][]string{
-		{"idle 0-400", "waiting 400-3000", "downlink 3000-4200", "waiting 4200-5000", "compute 5000-5100", "uplink 5100-6300",
-			"idle 6300-9000", "waiting 9000-9300", "downlink 9300-10500", "waiting 10500-11000", "compute 11000-11100",
-			"uplink 11100-12300", "idle 12300-20000"},
-		{"idle 0-400", "waiting 400-3000", "downlink 3000-4200", "waiting 4200-5000", "compute 5000-5900", "uplink 5900-7100",
-			"idle 7100-9000", "waiting 9000-10100", "downlink 10100-11300", "waiting 11300-12000", "compute 12000-12900",
-			"uplink 12900-14100", "idle 14100-20000"},
+		{"idle 0-400", "waiting 400-3000", "downlink 3000-4200", "waiting 4200-5000", "compute 5000-5100",
+			"uplink 5100-6300", "idle 6300-9000", "waiting 9000-9300", "downlink 9300-10500", "waiting 10500-11000",
+			"compute 11000-11100", "uplink 11100-12300", "idle 12300-20000"},
+		{"idle 0-400", "waiting 400-3000", "downlink 3000-4200", "waiting 4200-5000", "compute 5000-5900",
+			"uplink 5900-7100", "idle 7100-9000", "waiting 9000-10100", "downlink 10100-11300", "waiting 11300-12000",
+			"compute 12000-12900", "uplink 12900-14100", "idle 14100-20000"},
 	} {
 		if got := spansOf(p, i); !slices.Equal(got, want) {
 			t.Errorf("client %d:\ngot  %v\nwant %v", i, got, want)
@@ -114,7 +116,8 @@ func TestServerSeesResponsesTogether(t *testing.T) {
 	c.Poll()
 	c.Start(1, Attempt{Number: 1, Work: devices.Work{FLOPs: 4900}})
 	c.Run()
-	want := []string{"5000: 1 responds", "5000: 0 responds", "5000: 2 responds", "7000: 0 responds", "12000: 1 responds"}
+	want := []string{"5000: 1 responds", "5000: 0 responds", "5000: 2 responds", "7000: 0 responds",
+		"12000: 1 responds"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -139,7 +142,8 @@ func TestCancelUnseenResponse(t *testing.T) {
 	if want := []string{"10000: 1 responds", "10000: 0 responds"}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if !slices.ContainsFunc(p, func(e Entry) bool { return e.Kind == Failure && e.Why == Canceled && e.From == 2*second }) {
+	if !slices.ContainsFunc(p,
+		func(e Entry) bool { return e.Kind == Failure && e.Why == Canceled && e.From == 2*second }) {
 		t.Error("the journal has no canceled attempt")
 	}
 }
@@ -150,7 +154,7 @@ func TestTimerOfAClientThatWaits(t *testing.T) {
 	var got []string
 	s := setup(1, polls(3, 0, 0))
 	l := heard(&c, &got)
-	l.Timer = func(t int) { got = append(got, fmt.Sprintf("%d: timer of %d", c.Now()/ms, t)) }
+	l.Timer = func(client int) { got = append(got, fmt.Sprintf("%d: timer of %d", c.Now()/ms, client)) }
 	c = start(t, s, l)
 	c.RunUntil(400 * ms)
 	c.SetTimer(0, second)
@@ -203,7 +207,7 @@ func TestDepletionWhileWaiting(t *testing.T) {
 		var all *Clients
 		var got []string
 		s := setup(1, polls(3, 0, 7))
-		s.NoMessages, s.Devices.BatteryWh, s.Devices.ChargeW = false, c.joules/3600, 0
+		s.NoMessages, s.Devices.BatteryWh, s.Devices.ChargeW = false, devices.WattHours(c.joules/3600), 0
 		all = start(t, s, heard(&all, &got))
 		all.RunUntil(1)
 		round(all, 0, 0, 1000)
@@ -254,7 +258,8 @@ func TestLaunchAndColdStart(t *testing.T) {
 	s.Devices.FLOPsScale, s.Devices.ClockGHz = 2, 2e-6 // work is scaled, launches are not
 	c = start(t, s, heard(&c, &got))
 	c.PrepareDownlink(0, 0, 0)
-	if compute := c.UsualCompute(0, devices.Work{FLOPs: 100}); compute != 1600*ms || c.PresentCompute(0, devices.Work{FLOPs: 100}) != 4600*ms {
+	if compute := c.UsualCompute(0, devices.Work{FLOPs: 100}); compute != 1600*ms ||
+		c.PresentCompute(0, devices.Work{FLOPs: 100}) != 4600*ms {
 		t.Errorf("work takes %d, and %d now", compute, c.PresentCompute(0, devices.Work{FLOPs: 100}))
 	}
 	if flops := c.FLOPsWithin(0, 10); math.Abs(flops-5500) > 1e-9 {
@@ -374,8 +379,8 @@ func TestEnergyOnWire(t *testing.T) {
 // Settings that exclude each other are refused with the reason.
 func TestWaitingExcludes(t *testing.T) {
 	for key, change := range map[string]func(*Setup){
-		"network.hub_size": func(s *Setup) { s.Network.HubSize, s.Network.ServerPollS = 2, 1 },
-		"federation.cost":  func(s *Setup) { s.Cost, s.Network.LaunchS = Relative, 1 },
+		"network.hubs.size": func(s *Setup) { s.Network.HubSize, s.Network.ServerPollS = 2, 1 },
+		"federation.cost":   func(s *Setup) { s.Cost, s.Network.LaunchS = Relative, 1 },
 	} {
 		s := setup(4, change)
 		var problem config.Problem

@@ -166,7 +166,7 @@ func asList(n *Node, t reflect.Type) string {
 
 // table decodes into a struct.
 func (d *decoder) table(n *Node, key string, v reflect.Value) {
-	fields := structFields(v.Type())
+	fields := fieldsOf(v)
 	for _, name := range n.keys {
 		child := n.table[name]
 		at := join(key, name)
@@ -174,10 +174,11 @@ func (d *decoder) table(n *Node, key string, v reflect.Value) {
 		for _, f := range fields {
 			switch {
 			case f.key == name:
-				d.decode(child, at, v.FieldByIndex(f.index))
-				known = true
-			case f.was == name && name != "":
-				d.problems.add(Located{Place: child.Key, Text: fmt.Sprintf("%s is now called %s", at, join(key, f.key)), Renamed: true})
+				before := len(d.problems)
+				if d.decode(child, at, f.value); len(d.problems) == before && f.meansAbsent(f.value) {
+					d.problems.AddProblem(child.Place,
+						Problem{Key: at, Value: child.Value(), Want: "leave the key out: it is then " + f.meaning})
+				}
 				known = true
 			}
 		}
@@ -192,7 +193,7 @@ func (d *decoder) table(n *Node, key string, v reflect.Value) {
 					text = UnknownName("key", at, hint, []string{hint})
 				}
 			}
-			d.problems.Add(child.Key, text)
+			d.problems.add(Located{Place: child.Key, Text: text, key: at})
 		}
 	}
 }
@@ -242,7 +243,10 @@ func (d *decoder) mismatch(n *Node, key, want string) {
 	case listNode:
 		value, want = nil, "is a list: "+want
 	}
-	d.problems.AddProblem(n.Place, Problem{Key: key, Value: value, Want: want})
+	var problem Errors
+	problem.AddProblem(n.Place, Problem{Key: key, Value: value, Want: want})
+	problem[0].key = key
+	d.problems.Merge(problem)
 }
 
 // UnknownName returns the text for an unknown name, with a suggestion: `unknown key

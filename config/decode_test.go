@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -17,7 +19,7 @@ type shared struct {
 
 type sample struct {
 	shared
-	Text    string           `toml:"text" was:"txt" doc:"a text"`
+	Text    string           `toml:"text" doc:"a text"`
 	Rate    float64          `toml:"rate" doc:"a rate" unit:"1/s"`
 	Small   int8             `toml:"small" doc:"a small number"`
 	Seeds   []uint64         `toml:"seeds" doc:"some seeds"`
@@ -34,10 +36,7 @@ type sample struct {
 
 func decodeSample(t *testing.T, source string, into *sample) Errors {
 	t.Helper()
-	root, err := Parse("x.toml", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(Parse("x.toml", []byte(source)))(t)
 	return Decode(root, "", into)
 }
 
@@ -62,12 +61,9 @@ a = [1, {b = "c"}]
 [raw]
 x = 1
 `, &got)
-	if problems != nil {
-		t.Fatal(problems)
-	}
-	if v := got.Raw.Child("x").Value(); v != int64(1) {
-		t.Errorf("raw.x = %v, want 1", v)
-	}
+	expect.Must(t, problems == nil, "%v", problems)
+	v := got.Raw.Child("x").Value()
+	expect.That(t, v == int64(1), "raw.x = %v, want 1", v)
 	got.Raw = nil
 	want := sample{
 		shared: shared{"c"}, Text: "default", Rate: 3, Seeds: []uint64{9}, Inner: inner{Depth: 4},
@@ -76,12 +72,9 @@ x = 1
 		Free:  map[string]any{"a": []any{int64(1), map[string]any{"b": "c"}}},
 		Grid:  [][]float64{{1, 2.5}, {}},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if len(defaults) != 2 {
-		t.Errorf("the map of the defaults has been changed to %v", defaults)
-	}
+	diff := cmp.Diff(want, got, cmp.AllowUnexported(sample{}))
+	expect.That(t, diff == "", "(-want +got):\n%s", diff)
+	expect.That(t, len(defaults) == 2, "the map of the defaults has been changed to %v", defaults)
 }
 
 func TestDecodeErrors(t *testing.T) {
@@ -99,7 +92,7 @@ depth = 1.5
 [inner.depth]
 `
 	const want = `x.toml:1:1: unknown key Text: did you mean text?
-x.toml:2:1: txt is now called text
+x.toml:2:1: unknown key txt: did you mean text?
 x.toml:3:9: small = 128: must be a whole number of 8 bits
 x.toml:4:13: seeds[1] = -1: must be a whole number of 64 bits, not negative
 x.toml:5:6: on = 1: must be true or false
@@ -110,19 +103,17 @@ x.toml:8:8: free = 3: must be a table
 x.toml:9:10: grid[0][0] = true: must be a number
 x.toml:11:9: named.a.depth = 1.5: must be an integer
 x.toml:12:1: inner.depth: is a table: must be an integer`
-	if got := decodeSample(t, source, &sample{}).Error(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	got := decodeSample(t, source, &sample{}).Error()
+	expect.That(t, got == want, "got\n%s\nwant\n%s", got, want)
 	root := NewScalar("x", Place{})
-	if got := Decode(root, "a.b", &inner{}).Error(); got != `a.b = "x": must be a table` {
-		t.Errorf("a value for a table: %s", got)
-	}
+	got = Decode(root, "a.b", &inner{}).Error()
+	expect.That(t, got == `a.b = "x": must be a table`, "a value for a table: %s", got)
 }
 
 func TestFields(t *testing.T) {
 	want := []Field{
 		{Key: "common", Type: "string", Default: `"c"`, Doc: "in the outer table"},
-		{Key: "text", Type: "string", Default: `"a \"b\""`, Doc: "a text", Was: "txt"},
+		{Key: "text", Type: "string", Default: `"a \"b\""`, Doc: "a text"},
 		{Key: "rate", Type: "float", Default: "2.0", Doc: "a rate", Unit: "1/s"},
 		{Key: "small", Type: "integer", Default: "0", Doc: "a small number"},
 		{Key: "seeds", Type: "list of integers", Default: "[1, 2]", Doc: "some seeds"},
@@ -140,16 +131,13 @@ func TestFields(t *testing.T) {
 		{Key: "grid", Type: "list of lists of floats", Default: "[]", Doc: "numbers"},
 	}
 	got := Fields(&sample{shared: shared{"c"}, Text: `a "b"`, Rate: 2, Seeds: []uint64{1, 2}, Inner: inner{4}})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	expect.That(t, diff == "", "(-want +got):\n%s", diff)
 }
 
 func TestFieldWithoutTag(t *testing.T) {
 	defer func() {
-		if recover() == nil {
-			t.Error("an exported field without a toml tag passes unnoticed")
-		}
+		expect.That(t, recover() != nil, "an exported field without a toml tag passes unnoticed")
 	}()
 	Fields(&struct{ A int }{})
 }
@@ -166,25 +154,20 @@ func TestDeprecated(t *testing.T) {
 	}
 	defaults := func() *table { return &table{Inner: inner{Old: 0.5}, List: []string{"a"}} }
 	for source, want := range map[string][]string{
-		"":                                      nil,
-		"list = [\"a\"]\ninner.old = 0.5":       nil,
-		"inner.new = 1":                         nil,
-		"inner.old = 1":                         {"inner.old is deprecated: use new"},
-		"list = []\ninner = { old = 2, new=3 }": {"inner.old is deprecated: use new", "list is deprecated: it has no effect"},
+		"":                                nil,
+		"list = [\"a\"]\ninner.old = 0.5": nil,
+		"inner.new = 1":                   nil,
+		"inner.old = 1":                   {"inner.old is deprecated: use new"},
+		"list = []\ninner = { old = 2, new=3 }": {"inner.old is deprecated: use new",
+			"list is deprecated: it has no effect"},
 	} {
-		root, err := Parse("x.toml", []byte(source))
-		if err != nil {
-			t.Fatal(err)
-		}
+		root := expect.Value(Parse("x.toml", []byte(source)))(t)
 		s := defaults()
-		if problems := Decode(root, "", s); problems != nil {
-			t.Errorf("%s: %v", source, problems)
-		}
-		if got := Deprecated(s, defaults()); !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", source, got, want)
-		}
+		problems := Decode(root, "", s)
+		expect.That(t, problems == nil, "%s: %v", source, problems)
+		got := Deprecated(s, defaults())
+		expect.That(t, slices.Equal(got, want), "%s: %q, want %q", source, got, want)
 	}
-	if f := Fields(defaults())[1]; f.Key != "inner.old" || f.Doc != "a share; deprecated: use new" {
-		t.Errorf("%+v", f)
-	}
+	f := Fields(defaults())[1]
+	expect.That(t, f.Key == "inner.old" && f.Doc == "a share; deprecated: use new", "%+v", f)
 }

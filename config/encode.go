@@ -26,7 +26,8 @@ func Encode(v any) ([]byte, error) {
 // values that TOML does not have.
 func Literal(v any) string {
 	var b bytes.Buffer
-	if err := toml.NewEncoder(&b).Encode(map[string]any{"v": []any{[]any{withLists(reflect.ValueOf(v)).Interface()}}}); err != nil {
+	if err := toml.NewEncoder(&b).
+		Encode(map[string]any{"v": []any{[]any{withLists(reflect.ValueOf(v)).Interface()}}}); err != nil {
 		panic(fmt.Sprintf("config: %v has no form in TOML: %v", v, err))
 	}
 	text := strings.TrimSpace(b.String())
@@ -37,6 +38,8 @@ func Literal(v any) string {
 // form ("3g", "0.5", "[0, 1]").
 func Label(v any) string {
 	switch v := v.(type) {
+	case nil:
+		return "absent"
 	case string:
 		return v
 	case float64:
@@ -65,8 +68,11 @@ func (t InlineTable) MarshalTOML() ([]byte, error) {
 }
 
 // withLists returns a copy of v with empty lists in place of nil, since the library
-// omits keys of nil lists.
+// omits keys of nil lists. Structs with extras have another type.
 func withLists(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Struct && extended(v.Type()) {
+		return flat(v)
+	}
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)
 	switch v.Kind() {
@@ -78,8 +84,9 @@ func withLists(v reflect.Value) reflect.Value {
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			out.Set(reflect.New(v.Type().Elem()))
-			out.Elem().Set(withLists(v.Elem()))
+			elem := withLists(v.Elem())
+			out = reflect.New(elem.Type())
+			out.Elem().Set(elem)
 		}
 	case reflect.Interface:
 		if !v.IsNil() {
@@ -87,7 +94,10 @@ func withLists(v reflect.Value) reflect.Value {
 		}
 	case reflect.Map:
 		if !v.IsNil() {
-			out.Set(reflect.MakeMap(v.Type()))
+			if extended(v.Type().Elem()) { // entries may differ in the keys that they have
+				out = reflect.New(reflect.MapOf(v.Type().Key(), reflect.TypeFor[any]())).Elem()
+			}
+			out.Set(reflect.MakeMap(out.Type()))
 			for _, key := range v.MapKeys() {
 				out.SetMapIndex(key, withLists(v.MapIndex(key)))
 			}

@@ -3,12 +3,14 @@ package config
 import (
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestEncodeWritesEveryKey(t *testing.T) {
 	options := any(&inner{Depth: 3})
-	text, err := Encode(struct {
+	text := expect.Value(Encode(struct {
 		Empty   []int          `toml:"empty"`
 		Options any            `toml:"options"`
 		Set     InlineTable    `toml:"set"`
@@ -27,10 +29,7 @@ func TestEncodeWritesEveryKey(t *testing.T) {
 		Lists: []struct {
 			Never []int `toml:"never"`
 		}{{}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	const want = `empty = []
 set = { "z.y" = 0.5, "\"a b\"" = ["\"\n", {}] }
 
@@ -44,9 +43,8 @@ b = []
 [[lists]]
 never = []
 `
-	if diff := cmp.Diff(want, string(text)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(want, string(text))
+	expect.That(t, diff == "", "(-want +got):\n%s", diff)
 	if _, err := Encode(struct {
 		F func() `toml:"f"`
 	}{func() {}}); err == nil {
@@ -62,8 +60,7 @@ func TestLabel(t *testing.T) {
 		{"3g", "3g"}, {0.5, "0.5"}, {1.0, "1"}, {int64(1), "1"}, {1e-7, "1e-07"}, {true, "true"},
 		{[]any{int64(0), "a"}, `[0, "a"]`}, {[]any{}, "[]"},
 	} {
-		if got := Label(test.value); got != test.want {
-			t.Errorf("Label(%v) = %s, want %s", test.value, got, test.want)
-		}
+		got := Label(test.value)
+		expect.That(t, got == test.want, "Label(%v) = %s, want %s", test.value, got, test.want)
 	}
 }

@@ -12,6 +12,8 @@ type Located struct {
 	Place   Place
 	Text    string
 	Renamed bool // a key has its former name there
+
+	key string // that is unknown, or that has a value of another type
 }
 
 // Error returns place and text.
@@ -47,6 +49,19 @@ func (e Errors) Err() error {
 // square.
 const mostProblems = 100
 
+// Retire says what became of keys of former versions that are among the problems: of a dotted key that is unknown,
+// or whose value has another type, text returns the whole text of its problem, or "".
+func (e Errors) Retire(text func(key string) string) {
+	for i, l := range e {
+		if l.key == "" {
+			continue
+		}
+		if said := text(l.key); said != "" {
+			e[i].Text, e[i].Renamed = said, true
+		}
+	}
+}
+
 // Add appends a problem unless the list holds it already. After a hundred problems it
 // appends only that there are more.
 func (e *Errors) Add(at Place, text string) { e.add(Located{Place: at, Text: text}) }
@@ -55,7 +70,9 @@ func (e *Errors) add(l Located) {
 	switch {
 	case len(*e) > mostProblems || slices.Contains(*e, l):
 	case len(*e) == mostProblems:
-		*e = append(*e, Located{Place: Place{File: l.Place.File}, Text: fmt.Sprintf("more than %d problems: correct those above first", mostProblems)})
+		*e = append(*e,
+			Located{Place: Place{File: l.Place.File},
+				Text: fmt.Sprintf("more than %d problems: correct those above first", mostProblems)})
 	default:
 		*e = append(*e, l)
 	}

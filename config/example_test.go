@@ -9,7 +9,7 @@ import (
 // radio is a configuration struct with its documented keys.
 type radio struct {
 	Mbps float64 `toml:"mbps" doc:"rate in 10^6 bit/s"`
-	Kind string  `toml:"kind" was:"sort" doc:"\"wifi\" or \"lte\""`
+	Kind string  `toml:"kind" doc:"\"wifi\" or \"lte\""`
 }
 
 func (r *radio) Validate(c *config.Checker) {
@@ -19,7 +19,7 @@ func (r *radio) Validate(c *config.Checker) {
 
 // A struct is decoded over its defaults, then checked. All problems have their places.
 func Example() {
-	root, err := config.Parse("radio.toml", []byte("mpbs = 5\nkind = \"wfi\"\nsort = \"lte\"\n"))
+	root, err := config.Parse("radio.toml", []byte("mpbs = 5\nkind = \"wfi\"\n"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -32,6 +32,5 @@ func Example() {
 	fmt.Println(problems.Err())
 	// Output:
 	// radio.toml:1:1: unknown key mpbs: did you mean mbps?
-	// radio.toml:3:1: sort is now called kind
 	// radio.toml:2:8: kind = "wfi": must be one of wifi, lte (did you mean "wifi"?)
 }

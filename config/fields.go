@@ -15,7 +15,7 @@ type Field struct {
 	Default string // as TOML; empty for tables and for keys without a default
 	Doc     string
 	Unit    string // empty if the key names it or there is none
-	Was     string // former name of a renamed key, dotted; empty for others
+	Absent  string // what it means that the key is absent: it then has no default; empty for keys with a default
 	// Deprecated says what replaces a key that the next major version removes; empty for others. Doc
 	// has it, too.
 	Deprecated string
@@ -64,20 +64,24 @@ func choices(v reflect.Value) map[string][]string {
 
 func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 	names := choices(v)
-	for _, f := range structFields(v.Type()) {
-		value := v.FieldByIndex(f.index)
-		field := Field{Key: prefix + f.key, Type: typeName(value.Type()), Doc: f.doc, Unit: f.unit, Choices: names[f.key], Deprecated: f.deprecated}
+	for _, f := range fieldsOf(v) {
+		value := f.value
+		field := Field{Key: prefix + f.key, Type: typeName(value.Type()), Doc: f.doc, Unit: f.unit,
+			Choices: names[f.key], Deprecated: f.deprecated}
 		if f.deprecated != "" {
 			field.Doc += "; deprecated: " + f.deprecated
 		}
-		if f.was != "" {
-			field.Was = prefix + f.was
+		if f.meaning != "" {
+			field.Absent = f.meaning
+			field.Doc += "; absent: " + f.meaning
 		}
 		inner, below := value.Type(), field.Key+"."
 		switch {
 		case inner == nodeType:
 		case isCustom(inner):
-			field.Default = Literal(value.Interface())
+			if f.meaning == "" {
+				field.Default = Literal(value.Interface())
+			}
 			*fields = append(*fields, field)
 			continue
 		case inner.Kind() == reflect.Struct:
@@ -92,7 +96,8 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 			inner, below = inner.Elem(), field.Key+"[]."
 		}
 		if inner == nodeType || inner.Kind() != reflect.Struct {
-			if inner != nodeType && inner.Kind() != reflect.Map && inner.Kind() != reflect.Interface {
+			if inner != nodeType && inner.Kind() != reflect.Map && inner.Kind() != reflect.Interface &&
+				f.meaning == "" {
 				field.Default = Literal(value.Interface())
 			}
 			*fields = append(*fields, field)
@@ -105,36 +110,64 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 
 // structField is one configurable field of a struct.
 type structField struct {
-	key, doc, unit string
-	was            string // former key
-	deprecated     string // what replaces the key
-	index          []int
+	key, doc, unit  string
+	absent, meaning string // the value, as TOML, that stands for an absent key, which nobody writes, and what it means
+	deprecated      string // what replaces the key
+	index           []int
+	option          string // "omitempty", "omitzero" or empty
+}
+
+// meansAbsent reports whether the value of the field stands for an absent key.
+func (f *structField) meansAbsent(value reflect.Value) bool {
+	return f.meaning != "" && Literal(value.Interface()) == f.absent
+}
+
+// literalOf returns a value of a type as Literal does. It panics if the text is no such value.
+func literalOf(t reflect.Type, text string) string {
+	value := reflect.New(t)
+	root, err := Parse("", []byte("value = "+text))
+	if err == nil {
+		err = Decode(root.Child("value"), "", value.Interface()).Err()
+	}
+	if err != nil {
+		panic(fmt.Sprintf("config: %s is not a %s: %v", text, t, err))
+	}
+	return Literal(value.Elem().Interface())
 }
 
 // structFields lists the fields of a configuration struct, with those of embedded
 // structs without a tag. It panics on an exported field without a toml tag: no key
 // could set it.
-func structFields(t reflect.Type) []structField {
+func structFields(t reflect.Type) []*structField {
 	if known, ok := knownFields.Load(t); ok {
-		return known.([]structField)
+		return known.([]*structField)
 	}
-	var fields []structField
+	var fields []*structField
 	for i := range t.NumField() {
 		f := t.Field(i)
-		key, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+		key, option, _ := strings.Cut(f.Tag.Get("toml"), ",")
 		switch {
+		case f.Type == extrasType:
+			fields = append(fields, &structField{index: []int{i}})
 		case key == "-":
 		case key == "" && f.Anonymous && f.Type.Kind() == reflect.Struct:
 			for _, inner := range structFields(f.Type) {
+				inner := *inner
 				inner.index = slices.Concat([]int{i}, inner.index)
-				fields = append(fields, inner)
+				fields = append(fields, &inner)
 			}
 		case !f.IsExported():
 		case key == "":
 			panic(fmt.Sprintf("config: field %s of %s has no toml tag", f.Name, t))
 		default:
-			fields = append(fields, structField{
-				key: key, doc: f.Tag.Get("doc"), unit: f.Tag.Get("unit"), was: f.Tag.Get("was"), deprecated: f.Tag.Get("deprecated"), index: []int{i},
+			absent, meaning, ok := strings.Cut(f.Tag.Get("absent"), ": ")
+			if ok {
+				absent = literalOf(f.Type, absent)
+			}
+			fields = append(fields, &structField{
+				key: key, doc: docOf(t, f), unit: f.Tag.Get("unit"), absent: absent, meaning: meaning,
+				deprecated: f.Tag.Get("deprecated"), index: []int{i},
+				option: option,
 			})
 		}
 	}

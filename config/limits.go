@@ -14,4 +14,5 @@ const (
 	maxDepth = 16
 )
 
-var tooDeep = fmt.Sprintf("lies too deep: lists, tables and the parts of dotted keys may enclose each other at most %d deep", maxDepth)
+var tooDeep = fmt.Sprintf(
+	"lies too deep: lists, tables and the parts of dotted keys may enclose each other at most %d deep", maxDepth)

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // bombs are small documents that cost a parser without limits minutes, gigabytes or its
@@ -32,13 +34,11 @@ func TestBombsAreRefused(t *testing.T) {
 		_, err := Parse("x.toml", []byte(source))
 		runtime.ReadMemStats(&after)
 		found, ok := errors.AsType[Errors](err)
-		if !ok || len(found) != 1 || !strings.Contains(err.Error(), "at most") || len(err.Error()) > 200 {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.That(t, ok && len(found) == 1 && strings.Contains(err.Error(), "at most") && len(err.Error()) <= 200,
+			"%s: %v", name, err)
 		// The source, its lines and places. The library needs hundreds of MB for most.
-		if made := after.TotalAlloc - before.TotalAlloc; made > 64<<20 {
-			t.Errorf("%s: %d bytes were allocated", name, made)
-		}
+		made := after.TotalAlloc - before.TotalAlloc
+		expect.That(t, made <= 64<<20, "%s: %d bytes were allocated", name, made)
 	}
 }
 
@@ -69,9 +69,8 @@ func TestDepth(t *testing.T) {
 		{"a.b.c.d = {a.b.c.d = {a.b.c.d = {a.b.c.d = { a.b = 1", "x.toml:1:48: " + tooDeep},
 	} {
 		_, err := Parse("x.toml", []byte(c.source))
-		if fmt.Sprint(err) != c.want && (c.want != "" || err != nil) {
-			t.Errorf("%q: %v, want %s", c.source, err, c.want)
-		}
+		expect.That(t, fmt.Sprint(err) == c.want || c.want == "" && err == nil,
+			"%q: %v, want %s", c.source, err, c.want)
 	}
 }
 
@@ -81,15 +80,13 @@ func TestManyProblems(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&source, "key%d = 1\n", i)
 	}
-	root, err := Parse("x.toml", []byte(source.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(Parse("x.toml", []byte(source.String())))(t)
 	var into struct {
 		Key int `toml:"key"`
 	}
 	problems := Decode(root, "", &into)
-	if len(problems) != mostProblems+1 || problems[mostProblems].Error() != "x.toml: more than 100 problems: correct those above first" {
+	if len(problems) != mostProblems+1 ||
+		problems[mostProblems].Error() != "x.toml: more than 100 problems: correct those above first" {
 		t.Errorf("%d problems, the last is %v", len(problems), problems[len(problems)-1])
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -18,9 +19,8 @@ func TestNearest(t *testing.T) {
 		{"bandwidth", ""},
 		{"", ""},
 	} {
-		if got := Nearest(test.name, keys); got != test.want {
-			t.Errorf("Nearest(%q) = %q, want %q", test.name, got, test.want)
-		}
+		got := Nearest(test.name, keys)
+		expect.That(t, got == test.want, "Nearest(%q) = %q, want %q", test.name, got, test.want)
 	}
 	if got := Nearest("ab", []string{"ac", "bb"}); got != "ac" {
 		t.Errorf("a tie went to %q, want the earlier candidate", got)
@@ -51,8 +51,7 @@ func TestDistanceAgainstRecursion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.SliceOfN(rapid.SampledFrom([]rune("abc")), 0, 6)
 		a, b := word.Draw(t, "a"), word.Draw(t, "b")
-		if got, want := distance(a, b), slow(a, b); got != want {
-			t.Fatalf("distance(%q, %q) = %d, want %d", string(a), string(b), got, want)
-		}
+		got, want := distance(a, b), slow(a, b)
+		expect.Must(t, got == want, "distance(%q, %q) = %d, want %d", string(a), string(b), got, want)
 	})
 }

@@ -27,6 +27,7 @@ const (
 	scalarNode kind = iota
 	tableNode
 	listNode
+	absentNode // in the place of a key that is to be left out
 )
 
 // NewTable returns an empty table at a place.
@@ -42,6 +43,9 @@ func (n *Node) SetText(text string) { n.scalar = text }
 
 // IsTable reports whether n is a table.
 func (n *Node) IsTable() bool { return n.kind == tableNode }
+
+// IsAbsent reports whether n stands for a key that is left out.
+func (n *Node) IsAbsent() bool { return n.kind == absentNode }
 
 // IsList reports whether n is a list (of values or of tables).
 func (n *Node) IsList() bool { return n.kind == listNode }
@@ -93,7 +97,7 @@ func (n *Node) Clone() *Node {
 
 // Set puts a value at a path below the table n, in place of any other. It creates
 // missing tables on the path at the place of the value. A table replaces a value of
-// another type: some keys take either.
+// another type: some keys take either. An absent value removes the key.
 func (n *Node) Set(path Path, value *Node) error {
 	if len(path) == 0 {
 		return fmt.Errorf("empty key")
@@ -108,7 +112,11 @@ func (n *Node) Set(path Path, value *Node) error {
 		}
 		table = next
 	}
-	table.add(path[len(path)-1], value)
+	if key := path[len(path)-1]; value.kind == absentNode {
+		table.Delete(key)
+	} else {
+		table.add(key, value)
+	}
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 
 // ParseOverride parses the argument of --set: a dotted key, an equals sign and a TOML
 // value. A value that is not TOML is a string unless it begins like a string, a list or a
-// table, so --set network.profile=3g needs no quotes.
+// table, so --set network.profile=3g needs no quotes. Without a value, the key is left out: [Node.Set] removes it.
 func ParseOverride(argument string) (Assignment, error) {
 	if strings.TrimSpace(argument) == "" {
 		return Assignment{}, Errors{{Text: "--set: must be key=value"}}
@@ -28,7 +28,7 @@ func ParseOverride(argument string) (Assignment, error) {
 	}
 	text := strings.TrimSpace(argument[s.offset+1:])
 	if text == "" {
-		return fail(`has no value: write %s='""' for an empty string`, path)
+		return Assignment{Path: path, Value: &Node{Place: at, Key: at, kind: absentNode}}, nil
 	}
 
 	root, err := Parse("", []byte("value = "+text))

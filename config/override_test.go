@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -25,6 +27,7 @@ func TestParseOverride(t *testing.T) {
 		{"a=true", Path{"a"}, true},
 		{`a="1"`, Path{"a"}, "1"},
 		{`a=""`, Path{"a"}, ""},
+		{"a.b=", Path{"a", "b"}, nil},
 		{"a=[0,0.5]", Path{"a"}, []any{int64(0), 0.5}},
 		{"a={b=1,c.d=[2]}", Path{"a"}, map[string]any{"b": int64(1), "c": map[string]any{"d": []any{int64(2)}}}},
 	} {
@@ -36,9 +39,8 @@ func TestParseOverride(t *testing.T) {
 		if diff := cmp.Diff(test.value, got.Value.Value()); diff != "" || !got.Path.Equal(test.path) {
 			t.Errorf("%s: key %s, value (-want +got):\n%s", test.argument, got.Path, diff)
 		}
-		if place := got.Value.Place.String(); place != "--set "+test.argument {
-			t.Errorf("%s: its place is %s", test.argument, place)
-		}
+		place := got.Value.Place.String()
+		expect.That(t, place == "--set "+test.argument, "%s: its place is %s", test.argument, place)
 	}
 }
 
@@ -47,31 +49,29 @@ func TestParseOverrideErrors(t *testing.T) {
 		{"", "--set: must be key=value"},
 		{"a", "--set a: must be key=value"},
 		{"a b=1", "--set a b=1: must be key=value"},
-		{"a.=1", "--set a.=1: a name is missing at column 3 (a name that is not made of letters, digits, - and _ needs quotes): must be key=value"},
+		{"a.=1", "--set a.=1: a name is missing at column 3 (a name that is not made of letters, digits, " +
+			"- and _ needs quotes): must be key=value"},
 		{`"a=1`, `--set "a=1: the quoted part at column 1 is not a TOML string: must be key=value`},
-		{"a=", `--set a=: has no value: write a='""' for an empty string`},
-		{"a=[18446744073709551615]", `--set a=[18446744073709551615]: 18446744073709551615 is out of range: must be an integer of 64 bits`},
+		{"a=[18446744073709551615]",
+			`--set a=[18446744073709551615]: 18446744073709551615 is out of range: must be an integer of 64 bits`},
 		{"a=[b]", `--set a=[b]: [b] is not a TOML value: strings within a list need quotes, ["a", "b"]`},
 		{`a="b`, `--set a="b: "b is not a TOML value: unexpected EOF; expected '"'`},
 		{"a=1\nb=2", "--set a=1\nb=2: the value must be on one line"},
 	} {
-		if _, err := ParseOverride(test.argument); err == nil || err.Error() != test.want {
-			t.Errorf("%q: got %v, want %s", test.argument, err, test.want)
-		}
+		_, err := ParseOverride(test.argument)
+		expect.That(t, err != nil && err.Error() == test.want, "%q: got %v, want %s", test.argument, err, test.want)
 	}
 }
 
 func TestPathRoundTrip(t *testing.T) {
 	for _, path := range []Path{{"a"}, {"a", "b-c_1"}, {"a b", "", `"`, "c.d", "é"}, {`a\n`, "never[2]"}} {
 		got, err := ParsePath(path.String())
-		if err != nil || !got.Equal(path) {
-			t.Errorf("%q is written %s and read %q (%v)", []string(path), path, []string(got), err)
-		}
+		expect.That(t, err == nil && got.Equal(path),
+			"%q is written %s and read %q (%v)", []string(path), path, []string(got), err)
 	}
 	for _, key := range []string{"", ".", "a.", "a b", "a..b", "a/b", "'a"} {
-		if path, err := ParsePath(key); err == nil {
-			t.Errorf("ParsePath(%q) = %q, want an error", key, []string(path))
-		}
+		path, err := ParsePath(key)
+		expect.That(t, err != nil, "ParsePath(%q) = %q, want an error", key, []string(path))
 	}
 }
 
@@ -85,12 +85,9 @@ func FuzzParseOverride(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(a.Path) == 0 || a.Value == nil {
-			t.Errorf("%q gives %+v", argument, a)
-		}
+		expect.That(t, len(a.Path) != 0 && a.Value != nil, "%q gives %+v", argument, a)
 		again, err := ParsePath(a.Path.String())
-		if err != nil || !again.Equal(a.Path) {
-			t.Errorf("%q: the key %q is written %s", argument, []string(a.Path), a.Path)
-		}
+		expect.That(t, err == nil && again.Equal(a.Path),
+			"%q: the key %q is written %s", argument, []string(a.Path), a.Path)
 	})
 }

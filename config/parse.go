@@ -84,7 +84,8 @@ func (s *scanner) syntaxError(err error) Located {
 }
 
 // goTypes replaces the types of Go in the library's messages.
-var goTypes = strings.NewReplacer("out of range for int64", "out of range: must be an integer of 64 bits", "out of range for float64", "out of range: must be at most 1.8e308 in size")
+var goTypes = strings.NewReplacer("out of range for int64", "out of range: must be an integer of 64 bits",
+	"out of range for float64", "out of range: must be at most 1.8e308 in size")
 
 // sentence returns a message in the style of our errors: it begins in lower case,
 // unless with an abbreviation, and has no full stop.

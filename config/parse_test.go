@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/BurntSushi/toml"
 	"github.com/google/go-cmp/cmp"
 )
@@ -27,10 +29,7 @@ const places = "# a comment\n" +
 	"key = false\n"
 
 func TestPlaces(t *testing.T) {
-	root, err := Parse("x.toml", []byte(places))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(Parse("x.toml", []byte(places)))(t)
 	for _, test := range []struct{ key, want string }{
 		{"name", "x.toml:2:8"},
 		{`"quoted key"`, "x.toml:3:1"},
@@ -52,18 +51,17 @@ func TestPlaces(t *testing.T) {
 		{"element[1].inner[1].key", "x.toml:19:7"},
 		{"nowhere.at.all", "x.toml"},
 	} {
-		if got := root.PlaceOf(test.key).String(); got != test.want {
-			t.Errorf("PlaceOf(%s) = %s, want %s", test.key, got, test.want)
-		}
+		got := root.PlaceOf(test.key).String()
+		expect.That(t, got == test.want, "PlaceOf(%s) = %s, want %s", test.key, got, test.want)
 	}
-	if diff := cmp.Diff([]string{"name", "quoted key", "list", "table", "element"}, root.Keys()); diff != "" {
-		t.Errorf("keys out of the order of the file (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff([]string{"name", "quoted key", "list", "table", "element"}, root.Keys())
+	expect.That(t, diff == "", "keys out of the order of the file (-want +got):\n%s", diff)
 }
 
 // The tree has the values that the library reads.
 func TestParseAgainstLibrary(t *testing.T) {
-	for _, source := range []string{places, "", "\ufeffa = 1", "a.b.c = 1\na.b.d = 2", "a = []\nb = {}", "a = [{}, {b = [[]]}]", "[a.b]\n[a]\nc = 1"} {
+	for _, source := range []string{places, "", "\ufeffa = 1", "a.b.c = 1\na.b.d = 2", "a = []\nb = {}",
+		"a = [{}, {b = [[]]}]", "[a.b]\n[a]\nc = 1"} {
 		sameAsLibrary(t, source)
 	}
 }
@@ -76,9 +74,7 @@ func sameAsLibrary(t *testing.T, source string) {
 	}
 	want := map[string]any{}
 	if _, libraryErr := toml.Decode(strings.TrimPrefix(source, "\ufeff"), &want); libraryErr != nil {
-		if err == nil {
-			t.Fatalf("%q: the library refuses what Parse takes: %v", source, libraryErr)
-		}
+		expect.Must(t, err != nil, "%q: the library refuses what Parse takes: %v", source, libraryErr)
 		return
 	}
 	if strings.HasPrefix(source, "\xff\xfe") || strings.HasPrefix(source, "\xfe\xff") {
@@ -87,9 +83,7 @@ func sameAsLibrary(t *testing.T, source string) {
 	if err != nil && strings.HasSuffix(err.Error(), "is set twice") {
 		return // the library overlooks it; see scanner
 	}
-	if err != nil {
-		t.Fatalf("%q: %v", source, err)
-	}
+	expect.Must(t, err == nil, "%q: %v", source, err)
 	if got, want := plain(root.Value()), plain(want); got != want {
 		t.Fatalf("%q: got %s, want %s", source, got, want)
 	}
@@ -137,13 +131,12 @@ func TestParseErrors(t *testing.T) {
 		{"\xff\xfea\x00", "x.toml: is text in UTF-16 or UTF-32: save it as UTF-8"},
 		{"\a", "x.toml:1:1: TOML files cannot contain control characters: '0x07'"},
 		{"a\x00\x00", "x.toml: is text in UTF-16 or UTF-32: save it as UTF-8"},
-		{"a = 1\rb = 2\r", "x.toml: has lines that end in a carriage return alone: save it with line feeds, as Unix and Windows do"},
+		{"a = 1\rb = 2\r",
+			"x.toml: has lines that end in a carriage return alone: save it with line feeds, as Unix and Windows do"},
 		{"a = 9223372036854775808", "x.toml:1:5: 9223372036854775808 is out of range: must be an integer of 64 bits"},
 	} {
 		_, err := Parse("x.toml", []byte(test.source))
-		if err == nil || err.Error() != test.want {
-			t.Errorf("%q: got %v, want %s", test.source, err, test.want)
-		}
+		expect.That(t, err != nil && err.Error() == test.want, "%q: got %v, want %s", test.source, err, test.want)
 	}
 }
 

@@ -214,7 +214,9 @@ func (s *scanner) path(bare func(byte) bool, most int) (Path, error) {
 			}
 			part = holder.Key
 		} else if s.skip(bare); s.offset == start {
-			return nil, fmt.Errorf("a name is missing at column %d (a name that is not made of letters, digits, - and _ needs quotes)", start+1)
+			return nil,
+				fmt.Errorf("a name is missing at column %d (a name that is not made of letters, digits, "+
+					"- and _ needs quotes)", start+1)
 		} else {
 			part = s.source[start:s.offset]
 		}

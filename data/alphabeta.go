@@ -13,12 +13,19 @@ import (
 // AlphaBetaConfig is the table [data.alpha_beta]: the set synthetic(alpha, beta) of Li et
 // al., Federated Optimization in Heterogeneous Networks, MLSys 2020, section 5.1.
 type AlphaBetaConfig struct {
-	Clients  int     `toml:"clients" was:"tasks" doc:"number of clients"`
-	Features int     `toml:"features" doc:"number of features d, without the bias"`
-	Classes  int     `toml:"classes" doc:"number of classes"`
-	Alpha    float64 `toml:"alpha" doc:"standard deviation over clients of the mean u_k of a client's model: how much models differ"`
-	Beta     float64 `toml:"beta" doc:"standard deviation over clients of the mean B_k of a client's features: how much features differ"`
-	IID      bool    `toml:"iid" doc:"one model for all clients, and features of mean 0: synthetic_iid; alpha and beta must be 0"`
+	// number of clients
+	Clients int `toml:"clients"`
+	// number of features d, without the bias
+	Features int `toml:"features"`
+	// number of classes
+	Classes int `toml:"classes"`
+	// standard deviation over clients of the mean u_k of a client's model: how much models differ
+	Alpha float64 `toml:"alpha"`
+	// standard deviation over clients of the mean B_k of a client's features: how much features
+	// differ
+	Beta float64 `toml:"beta"`
+	// one model for all clients, and features of mean 0: synthetic_iid; alpha and beta must be 0
+	IID bool `toml:"iid"`
 }
 
 // defaultAlphaBeta returns the sizes of the paper.
@@ -28,13 +35,16 @@ func defaultAlphaBeta() AlphaBetaConfig {
 
 func (a *AlphaBetaConfig) validate(check *config.Checker, target string) {
 	at := check.In("alpha_beta")
-	check.Require(target == TargetClasses, "target", target, fmt.Sprintf("must be %q when source is %q", TargetClasses, SourceAlphaBeta))
+	check.Require(target == TargetClasses, "target", target,
+		fmt.Sprintf("must be %q when source is %q", TargetClasses, SourceAlphaBeta))
 	at.Require(a.Clients >= 1 && a.Clients <= 100_000, "clients", a.Clients, "must be in [1, 100000]")
 	at.Require(a.Features >= 1 && a.Features <= 10_000, "features", a.Features, "must be in [1, 10000]")
-	at.Require(a.Classes >= 2 && a.Classes <= mostClasses, "classes", a.Classes, fmt.Sprintf("must be in [2, %d]", mostClasses))
+	at.Require(a.Classes >= 2 && a.Classes <= mostClasses, "classes", a.Classes,
+		fmt.Sprintf("must be in [2, %d]", mostClasses))
 	at.Require(a.Alpha >= 0 && a.Alpha <= 1e3, "alpha", a.Alpha, "must be in [0, 1000]")
 	at.Require(a.Beta >= 0 && a.Beta <= 1e3, "beta", a.Beta, "must be in [0, 1000]")
-	at.Require(!a.IID || a.Alpha == 0 && a.Beta == 0, "iid", a.IID, "must be false unless alpha and beta are 0: devices are equal with it")
+	at.Require(!a.IID || a.Alpha == 0 && a.Beta == 0, "iid", a.IID,
+		"must be false unless alpha and beta are 0: devices are equal with it")
 }
 
 // mostAlphaBetaRows limits the rows of a device. One in about two million draws exceeds it.

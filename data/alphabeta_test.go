@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 )
 
@@ -36,9 +37,7 @@ func TestAlphaBetaHasTheMomentsOfItsDefinition(t *testing.T) {
 	var large, firsts, differences, within []float64
 	for _, task := range set.Clients {
 		n := task.X.Rows
-		if n < 50 || n > 50+mostAlphaBetaRows {
-			t.Fatalf("%d rows", n)
-		}
+		expect.Must(t, n >= 50 && n <= 50+mostAlphaBetaRows, "%d rows", n)
 		if n > 2050 { // a share of P(N > (ln 2000 - 4)/2) = 0.0359
 			large = append(large, 1)
 		}
@@ -59,9 +58,7 @@ func TestAlphaBetaHasTheMomentsOfItsDefinition(t *testing.T) {
 	}
 	near := func(what string, got, want, tolerance float64) {
 		t.Helper()
-		if math.Abs(got-want) > tolerance {
-			t.Errorf("%s is %.4f, want %.4f +- %.4f", what, got, want, tolerance)
-		}
+		expect.That(t, math.Abs(got-want) <= tolerance, "%s is %.4f, want %.4f +- %.4f", what, got, want, tolerance)
 	}
 	near("the share of devices above 2,050 rows", float64(len(large))/2000, 0.0359, 0.021)
 	mean, deviation := moments(firsts)
@@ -79,7 +76,8 @@ func TestAlphaBetaHasTheMomentsOfItsDefinition(t *testing.T) {
 func TestAlphaBetaModels(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	set := loaded(t, alphaBeta(func(c *Config) { c.AlphaBeta.IID = true }))
-	if set.Name != "synthetic_iid (generated)" || set.Features != 60 || len(set.Clients) != 30 || len(set.Classes) != 10 || !set.Generated {
+	if set.Name != "synthetic_iid (generated)" || set.Features != 60 || len(set.Clients) != 30 ||
+		len(set.Classes) != 10 || !set.Generated {
 		t.Errorf("%s of %d features, %d tasks, %d classes", set.Name, set.Features, len(set.Clients), len(set.Classes))
 	}
 	sum, n := 0.0, 0
@@ -89,18 +87,17 @@ func TestAlphaBetaModels(t *testing.T) {
 			n++
 		}
 	}
-	if mean := sum / float64(n); math.Abs(mean) > 5/math.Sqrt(float64(n)) {
-		t.Errorf("feature 1 has mean %g", mean)
-	}
+	mean := sum / float64(n)
+	expect.That(t, math.Abs(mean) <= 5/math.Sqrt(float64(n)), "feature 1 has mean %g", mean)
 	a := AlphaBetaConfig{Clients: 1, Features: 2, Classes: 3}
 	model := []float64{1, 0, 0 /**/, 0, 1, 0 /**/, -1, -1, 0.5}
 	for _, c := range []struct {
 		x    []float64
 		want int
-	}{{[]float64{1, 0}, 0}, {[]float64{0, 1}, 1}, {[]float64{-1, -1}, 2}, {[]float64{0.1, 0.1}, 2}, {[]float64{3, 3}, 0}} {
-		if got := a.class(model, c.x); got != c.want {
-			t.Errorf("the class of %v is %d, want %d", c.x, got, c.want)
-		}
+	}{{[]float64{1, 0}, 0}, {[]float64{0, 1}, 1}, {[]float64{-1, -1}, 2}, {[]float64{0.1, 0.1}, 2},
+		{[]float64{3, 3}, 0}} {
+		got := a.class(model, c.x)
+		expect.That(t, got == c.want, "the class of %v is %d, want %d", c.x, got, c.want)
 	}
 }
 
@@ -110,18 +107,14 @@ func TestAlphaBetaSplit(t *testing.T) {
 	cfg := alphaBeta(func(*Config) {})
 	split := prepared(t, cfg)
 	rows, _, features, outputs, err := Sizes(cfg)
-	if err != nil || features != 60 || outputs != 10 {
-		t.Fatalf("%d features, %d outputs, %v", features, outputs, err)
-	}
+	expect.Must(t, err == nil && features == 60 && outputs == 10, "%d features, %d outputs, %v", features, outputs, err)
 	cfg.AlphaBeta.Alpha, cfg.AlphaBeta.Beta = 1, 1
 	other := prepared(t, cfg)
 	for k := range split.Train.Clients {
 		train, test := split.Train.Clients[k].X.Rows, split.Test.Clients[k].X.Rows
-		if train != cfg.testing(0).staying(train+test) || int(rows[k]) != train {
-			t.Errorf("device %d: %d and %d rows, counted %d", k, train, test, rows[k])
-		}
-		if other.Train.Clients[k].X.Rows != train {
-			t.Errorf("device %d has %d rows with alpha = beta = 1, and %d with 0", k, other.Train.Clients[k].X.Rows, train)
-		}
+		expect.That(t, train == cfg.testing(0).staying(train+test) && int(rows[k]) == train,
+			"device %d: %d and %d rows, counted %d", k, train, test, rows[k])
+		expect.That(t, other.Train.Clients[k].X.Rows == train,
+			"device %d has %d rows with alpha = beta = 1, and %d with 0", k, other.Train.Clients[k].X.Rows, train)
 	}
 }

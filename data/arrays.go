@@ -9,9 +9,14 @@ import (
 // ArraysConfig is the table [data.arrays]: the names of the arrays in a file that has
 // several.
 type ArraysConfig struct {
-	Features string `toml:"features" doc:"matlab, npz: name of the array of features, or in matlab of the cells with one such array a client; empty: X of matlab, x of npz"`
-	Targets  string `toml:"targets" doc:"matlab, npz: name of the labels or real targets; empty: Y of matlab, y of npz"`
-	Clients  string `toml:"clients" was:"tasks" doc:"matlab, npz: name of the array with the client of each row; empty: client of npz if there is one, otherwise all rows are of one client. Not for cells: each is a client"`
+	// matlab, npz: name of the array of features, or in matlab of the cells with one such array a
+	// client; empty: X of matlab, x of npz
+	Features string `toml:"features"`
+	// matlab, npz: name of the labels or real targets; empty: Y of matlab, y of npz
+	Targets string `toml:"targets"`
+	// matlab, npz: name of the array with the client of each row; empty: client of npz if there is
+	// one, otherwise all rows are of one client. Not for cells: each is a client
+	Clients string `toml:"clients"`
 }
 
 // Over returns the names, with those of a format where they are empty.
@@ -65,7 +70,9 @@ func ClientNames(tasks []float64) (names []string, problem string) {
 	names = make([]string, len(tasks))
 	for i, v := range tasks {
 		if math.Abs(v) >= 1<<53 {
-			return nil, fmt.Sprintf("row %d: the client %.0f must be below 2^53 in size, so that it is exact: number the clients from 1", i+1, v)
+			return nil,
+				fmt.Sprintf("row %d: the client %.0f must be below 2^53 in size, so that it is exact: "+
+					"number the clients from 1", i+1, v)
 		}
 		names[i] = strconv.FormatFloat(v+0, 'f', -1, 64) // 0 for -0
 	}
@@ -78,7 +85,8 @@ func RequireRows(x *Matrix, targets int) string {
 	case x.Rows == targets:
 		return ""
 	case x.Cols == targets:
-		return fmt.Sprintf("the features are %d x %d for %d targets: must have a row for each target; transpose them", x.Rows, x.Cols, targets)
+		return fmt.Sprintf("the features are %d x %d for %d targets: must have a row for each target; transpose them",
+			x.Rows, x.Cols, targets)
 	default:
 		return fmt.Sprintf("the features have %d rows, the targets %d", x.Rows, targets)
 	}

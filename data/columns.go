@@ -76,7 +76,8 @@ func (c *Config) ChooseColumns(header, index []string) (chosen Columns, problems
 		if name == "" {
 			column = -1
 		} else if column < 0 {
-			report(-1, fmt.Sprintf("the header has no column %s (%s)%s", quote.Text(name), about, existing(name, header)))
+			report(-1,
+				fmt.Sprintf("the header has no column %s (%s)%s", quote.Text(name), about, existing(name, header)))
 		}
 		return column
 	}
@@ -99,7 +100,8 @@ func (c *Config) ChooseColumns(header, index []string) (chosen Columns, problems
 	}
 	for column, name := range header {
 		if earlier, ok := first[name]; ok && earlier != column && !drop[column] {
-			report(column, fmt.Sprintf("the columns %d and %d have the same name %s", earlier+1, column+1, quote.Text(name)))
+			report(column,
+				fmt.Sprintf("the columns %d and %d have the same name %s", earlier+1, column+1, quote.Text(name)))
 			continue
 		}
 		if column == chosen.Task || column == chosen.Label || drop[column] || c.Columns != "" && !keep[column] {
@@ -108,12 +110,8 @@ func (c *Config) ChooseColumns(header, index []string) (chosen Columns, problems
 		if !keep[column] && slices.Contains(index, name) {
 			continue
 		}
-		if !keep[column] && input.PandasIndex(name) {
-			report(column, fmt.Sprintf("the column %s is an index of pandas; name it in data.columns to use it, or in data.drop_columns to leave it out", quote.Text(name)))
-			continue
-		}
-		if problem := input.RefuseName(name); problem != "" {
-			report(column, fmt.Sprintf("the column's name %s (to leave it out: data.drop_columns = [%s])", problem, quote.Text(name)))
+		if problem := refuseFeature(name, keep[column]); problem != "" {
+			report(column, problem)
 			continue
 		}
 		first[name] = column
@@ -124,6 +122,20 @@ func (c *Config) ChooseColumns(header, index []string) (chosen Columns, problems
 		report(-1, "the header has no features: must have columns besides client and label")
 	}
 	return chosen, problems
+}
+
+// refuseFeature returns why a column of this name cannot be a feature; empty: it can. A column that
+// data.columns names is kept.
+func refuseFeature(name string, kept bool) string {
+	if !kept && input.PandasIndex(name) {
+		return fmt.Sprintf("the column %s is an index of pandas; name it in data.columns to use it, "+
+			"or in data.drop_columns to leave it out", quote.Text(name))
+	}
+	if problem := input.RefuseName(name); problem != "" {
+		return fmt.Sprintf("the column's name %s (to leave it out: data.drop_columns = [%s])",
+			problem, quote.Text(name))
+	}
+	return ""
 }
 
 // existing lists the columns of a header in place of one that it does not have.
@@ -141,9 +153,9 @@ func existing(name string, header []string) string {
 
 // match reports the columns besides client and label that one of the patterns of a key
 // matches, and the problems of patterns without any.
-func (chosen *Columns) match(header, patterns []string, key string) (matched []bool, problems []string) {
+func (c *Columns) match(header, patterns []string, key string) (matched []bool, problems []string) {
 	matched = make([]bool, len(header))
-	other := func(column int) bool { return column != chosen.Task && column != chosen.Label }
+	other := func(column int) bool { return column != c.Task && column != c.Label }
 	for _, pattern := range patterns {
 		found := false
 		for column, name := range header {
@@ -155,10 +167,13 @@ func (chosen *Columns) match(header, patterns []string, key string) (matched []b
 			continue
 		}
 		if at := slices.Index(header, pattern); at >= 0 && !other(at) {
-			problems = append(problems, fmt.Sprintf("%s names %s, the column of the client or the label", key, quote.Text(pattern)))
+			problems = append(problems,
+				fmt.Sprintf("%s names %s, the column of the client or the label", key, quote.Text(pattern)))
 			continue
 		}
-		problems = append(problems, fmt.Sprintf("no column of features is named %s (%s)%s", quote.Text(pattern), key, existing(pattern, header)))
+		problems = append(problems,
+			fmt.Sprintf("no column of features is named %s (%s)%s", quote.Text(pattern), key,
+				existing(pattern, header)))
 	}
 	return matched, problems
 }

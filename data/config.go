@@ -26,42 +26,104 @@ const (
 // Config is the table [data] of a scenario: the source, the split and the preparation of
 // the set. Keys of other sources must have their defaults.
 type Config struct {
-	Source         string  `toml:"source" doc:"synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5 file), libsvm (text of LIBSVM or SVMlight), npz (arrays of NumPy, or a folder of fedsim data export), parquet (one file), alpha-beta (generated: synthetic(alpha, beta) of the FedProx paper) or external (a learner in another process has the data)"`
-	Path           string  `toml:"path" doc:"the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the scenario (not for a path from --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA"`
-	Preset         string  `toml:"preset" doc:"a generated set with the sizes of the paper's Table 2: human-activity, google-glass or vehicle-sensor, or mnist-sized (one client, 784 features); empty: a small set, changed by [data.synthetic]"`
-	Fallback       string  `toml:"fallback" doc:"sources with a file: the preset of a generated set that is used if the file does not exist, which fedsim prints and records; empty: a missing file is an error"`
-	Target         string  `toml:"target" doc:"type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong signs), classes (several classes; the error is the share of rows whose class does not have the largest score) or real (any number; the error is the root mean square error). real needs the loss squared or absolute"`
-	TestFraction   float64 `toml:"test_fraction" doc:"share of each client's rows held out, in [0, 1); 0: none"`
-	Validation     float64 `toml:"validation_fraction" doc:"share of each client's training rows held out for choices, such as tuned options and stopping rules, in [0, 1); 0: none (docs/data.md)"`
-	TestRows       string  `toml:"test_rows" doc:"test rows of a source with published test rows, such as idx and leaf: own (the published rows; test_fraction must have its default) or random (all rows together, divided by test_fraction)"`
-	Seed           uint64  `toml:"seed" doc:"seed of generation, partition, split and skew. It differs from the seed of a run, so runs share their data"`
-	Split          uint64  `toml:"split" doc:"added to data.seed for holding out rows, skew and clients_per_task: another split divides the same rows differently"`
-	Standardize    bool    `toml:"standardize" doc:"give each feature mean 0 and variance 1 over the training rows of all clients"`
-	Bias           bool    `toml:"bias" doc:"append a feature that is always 1"`
-	Skew           bool    `toml:"skew" doc:"remove training rows so that the sizes of clients differ widely (the paper's Table 3): the largest stays; the sizes of others are uniform between skew_min and their own"`
-	SkewMin        int     `toml:"skew_min" doc:"training rows of the smallest client of a skewed set"`
-	Resident       bool    `toml:"resident" doc:"keep the rows in memory; false: generate them again each time a client uses them, for generated sets larger than memory (about 1 µs a row of 30 features)"`
-	Precision      string  `toml:"precision" doc:"type of the rows in memory: float64, or float32 in half the space. Values are rounded last, and arithmetic is in float64: a run has the bits of one on rows rounded to float32"`
-	ClientsPerTask int     `toml:"clients_per_task" was:"devices_per_task" doc:"clients among which the training rows of each client of the set are divided; they share its task (paper, remark 4)"`
-	Pool           bool    `toml:"pool" doc:"all clients share one task, so one global model is learned (paper, Table 1 and remark 4); errors over clients are still means over the clients of the set"`
-	PositiveClass  string  `toml:"positive_class" doc:"sources with a file, for target = \"class\": the class with label +1; all others have -1. Empty: SITTING for uci-har, otherwise the second of two classes"`
-	ClientColumn   string  `toml:"client_column" was:"task_column" doc:"csv, parquet: name of the column that names the client; empty: all rows are of one client"`
-	ClientFile     string  `toml:"client_file" was:"task_file" doc:"libsvm: a text file with the name of the client of each row, a name a line; empty: qid of the rows, or all rows are of one client. Searched as path"`
-	LabelColumn    string  `toml:"label_column" doc:"csv, parquet: name of the column of labels, numbers or text, or of real targets"`
-	Columns        Names   `toml:"columns" doc:"csv, parquet: names of the columns that are features; * in a name stands for any text. Empty: all but client and label. Features are in the order of the file"`
-	DropColumns    Names   `toml:"drop_columns" doc:"csv, parquet: names of columns to leave out, as for columns"`
-	Missing        string  `toml:"missing" doc:"csv, parquet: what to do with missing values (an empty field, NA, N/A, NaN, null or ?): error, drop (leave out their rows) or mean (each is the mean of the feature over the training rows of all clients that have it; rows without client or label remain errors)"`
-	Delimiter      string  `toml:"delimiter" doc:"csv: the character between fields, such as ; or |, or tab"`
+	// synthetic (generated), uci-har (the UCI archive, packed or unpacked), csv (one file with a
+	// header), idx (MNIST and the like), leaf (JSON of the LEAF benchmark), matlab (a MATLAB 5
+	// file), libsvm (text of LIBSVM or SVMlight), npz (arrays of NumPy, or a folder of fedsim data
+	// export), parquet (one file), alpha-beta (generated: synthetic(alpha, beta) of the FedProx
+	// paper) or external (a learner in another process has the data)
+	Source string `toml:"source"`
+	// the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the
+	// scenario (not for a path from --set), in the working directory, then in the folder of the
+	// environment variable FEDSIM_DATA
+	Path string `toml:"path"`
+	// a generated set with the sizes of the paper's Table 2: human-activity, google-glass or
+	// vehicle-sensor, or mnist-sized (one client, 784 features); empty: a small set, changed by
+	// [data.synthetic]
+	Preset string `toml:"preset"`
+	// sources with a file: the preset of a generated set that is used if the file does not exist,
+	// which fedsim prints and records; empty: a missing file is an error
+	Fallback string `toml:"fallback"`
+	// type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong
+	// signs), classes (several classes; the error is the share of rows whose class does not have
+	// the largest score) or real (any number; the error is the root mean square error). real needs
+	// the loss squared or absolute
+	Target string `toml:"target"`
+	// share of each client's rows held out, in [0, 1); 0: none
+	TestFraction float64 `toml:"test_fraction"`
+	// share of each client's training rows held out for choices, such as tuned options and stopping
+	// rules, in [0, 1); 0: none (docs/data.md)
+	Validation float64 `toml:"validation_fraction"`
+	// test rows of a source with published test rows, such as idx and leaf: own (the published
+	// rows; test_fraction must have its default) or random (all rows together, divided by
+	// test_fraction)
+	TestRows string `toml:"test_rows"`
+	// seed of generation, partition, split and skew. It differs from the seed of a run, so runs
+	// share their data
+	Seed uint64 `toml:"seed"`
+	// added to data.seed for holding out rows, skew and clients_per_task: another split divides the
+	// same rows differently
+	Split uint64 `toml:"split"`
+	// give each feature mean 0 and variance 1 over the training rows of all clients
+	Standardize bool `toml:"standardize"`
+	// append a feature that is always 1
+	Bias bool `toml:"bias"`
+	// remove training rows so that the sizes of clients differ widely (the paper's Table 3): the
+	// largest stays, the smallest has so many, and the sizes of others are uniform between these and
+	// their own
+	Skew int `toml:"skew" absent:"0: all rows stay"`
+	// keep the rows in memory; false: generate them again each time a client uses them, for
+	// generated sets larger than memory (about 1 µs a row of 30 features)
+	Resident bool `toml:"resident"`
+	// type of the rows in memory: float64, or float32 in half the space. Values are rounded last,
+	// and arithmetic is in float64: a run has the bits of one on rows rounded to float32
+	Precision string `toml:"precision"`
+	// clients among which the training rows of each client of the set are divided; they share its
+	// task (paper, remark 4)
+	ClientsPerTask int `toml:"clients_per_task"`
+	// all clients share one task, so one global model is learned (paper, Table 1 and remark 4);
+	// errors over clients are still means over the clients of the set
+	Pool bool `toml:"pool"`
+	// share of the clients that are new, in [0, 1), at least one of them; 0: none. They are drawn by
+	// data.seed and data.split, and take no part: a method gives them a model at evaluations
+	// (docs/methods.md#new-clients)
+	NewClients float64 `toml:"new_clients"`
+	// training rows from which a new client gets its model, each number in turn; one with fewer rows
+	// uses all it has
+	NewRows RowCounts `toml:"new_rows"`
+	// gradient steps on all its rows that a new client takes from the model that it is sent, where
+	// its method has no other way to a model
+	NewSteps int `toml:"new_steps"`
+	// sources with a file, for target = "class": the class with label +1; all others have -1.
+	// Empty: SITTING for uci-har, otherwise the second of two classes
+	PositiveClass string `toml:"positive_class"`
+	// csv, parquet: name of the column that names the client; empty: all rows are of one client
+	ClientColumn string `toml:"client_column"`
+	// csv, parquet: name of the column of labels, numbers or text, or of real targets
+	LabelColumn string `toml:"label_column"`
+	// csv, parquet: names of the columns that are features; * in a name stands for any text. Empty:
+	// all but client and label. Features are in the order of the file
+	Columns Names `toml:"columns"`
+	// csv, parquet: names of columns to leave out, as for columns
+	DropColumns Names `toml:"drop_columns"`
+	// csv, parquet: what to do with missing values (an empty field, NA, N/A, NaN, null or ?):
+	// error, drop (leave out their rows) or mean (each is the mean of the feature over the training
+	// rows of all clients that have it; rows without client or label remain errors)
+	Missing string `toml:"missing"`
 
-	Arrays ArraysConfig `toml:"arrays" doc:"names of the arrays in a file of matlab or npz"`
+	// names of the arrays in a file of matlab or npz
+	Arrays ArraysConfig `toml:"arrays"`
 
-	Partition PartitionConfig `toml:"partition" doc:"division of a set without clients"`
+	// division of a set without clients
+	Partition PartitionConfig `toml:"partition"`
 
-	Synthetic SyntheticConfig `toml:"synthetic" doc:"parameters of the generator; the preset has the values that are not set"`
+	// parameters of the generator; the preset has the values that are not set
+	Synthetic SyntheticConfig `toml:"synthetic"`
 
-	AlphaBeta AlphaBetaConfig `toml:"alpha_beta" doc:"parameters of source alpha-beta"`
+	// parameters of source alpha-beta
+	AlphaBeta AlphaBetaConfig `toml:"alpha_beta"`
 
-	External ExternalConfig `toml:"external" doc:"clients and rows of data that a learner or the program of an external model has"`
+	// clients and rows of data that a learner or the program of an external model has
+	External ExternalConfig `toml:"external"`
 
 	// Folds, if it is not 0, makes fold number Fold of so many of the training rows, see [Fold], the validation rows.
 	Folds int `toml:"-"`
@@ -72,23 +134,46 @@ type Config struct {
 // shape of its problem. Sizes of 0 and negative shapes are taken from the preset
 // (Config.Preset; if empty, a small set).
 type SyntheticConfig struct {
-	Clients       int     `toml:"clients" was:"tasks" doc:"number of clients m; 0: the preset's"`
-	Features      int     `toml:"features" doc:"number of features d, without the bias; 0: the preset's"`
-	RowsMin       int     `toml:"rows_min" doc:"training rows of the smallest client after a split with test_fraction 0.25 (a third more in total); 0: the preset's"`
-	RowsMax       int     `toml:"rows_max" doc:"training rows of the largest client, as for rows_min; 0: the preset's"`
-	RowsDeviation float64 `toml:"rows_deviation" doc:"sample standard deviation of the training rows over clients; 0: the preset's, or that of a uniform distribution if rows_min or rows_max is set"`
-	Clusters      int     `toml:"clusters" doc:"number of clusters of related clients; client t belongs to cluster t mod clusters; 0: the preset's"`
-	Classes       int     `toml:"classes" doc:"number of classes, with target = \"classes\" only; 0: the preset's"`
-	Factors       int     `toml:"factors" doc:"number of latent factors of the features; 0: the preset's"`
+	// number of clients m
+	Clients int `toml:"clients" absent:"0: the preset's"`
+	// number of features d, without the bias
+	Features int `toml:"features" absent:"0: the preset's"`
+	// training rows of the smallest client after a split with test_fraction 0.25 (a third more in
+	// total)
+	RowsMin int `toml:"rows_min" absent:"0: the preset's"`
+	// training rows of the largest client, as for rows_min
+	RowsMax int `toml:"rows_max" absent:"0: the preset's"`
+	// sample standard deviation of the training rows over clients; if only rows_min or rows_max is
+	// set, it is that of a uniform distribution
+	RowsDeviation float64 `toml:"rows_deviation" absent:"0: the preset's"`
+	// number of clusters of related clients; client t belongs to cluster t mod clusters
+	Clusters int `toml:"clusters" absent:"0: the preset's"`
+	// number of classes, with target = "classes" only
+	Classes int `toml:"classes" absent:"0: the preset's"`
+	// number of latent factors of the features
+	Factors int `toml:"factors" absent:"0: the preset's"`
 
-	PositiveShare    float64 `toml:"positive_share" doc:"share of rows with label +1, in (0, 1); negative: the preset's; with target = \"class\" only: several classes have about equal shares"`
-	ClusterSpread    float64 `toml:"cluster_spread" doc:"length of a cluster's deviation from the direction common to all clients, which has length 1; negative: the preset's"`
-	ClientSpread     float64 `toml:"client_spread" was:"task_spread" doc:"length of a client's deviation from its cluster's direction; negative: the preset's"`
-	Shift            float64 `toml:"shift" doc:"standard deviation of a client's own offset of each feature; negative: the preset's"`
-	Margin           float64 `toml:"margin" doc:"half the width of the gap between two classes, in standard deviations of the latent score; of several classes, the distance by which a row is moved in the direction of its class; negative: the preset's; not for real targets"`
-	DifficultySpread float64 `toml:"difficulty_spread" doc:"standard deviation over clients of the logarithm of the margin, or of that of target_noise; negative: the preset's"`
-	Noise            float64 `toml:"noise" doc:"share of labels replaced at random by another class, in [0, 0.5); negative: the preset's; not for real targets"`
-	TargetNoise      float64 `toml:"target_noise" doc:"real targets only: standard deviation of the noise on the latent score, which has mean 0 and standard deviation 1; negative: the preset's"`
+	// share of rows with label +1, in (0, 1); with target = "class" only:
+	// several classes have about equal shares
+	PositiveShare float64 `toml:"positive_share" absent:"-1: the preset's"`
+	// length of a cluster's deviation from the direction common to all clients, which has length 1
+	ClusterSpread float64 `toml:"cluster_spread" absent:"-1: the preset's"`
+	// length of a client's deviation from its cluster's direction
+	ClientSpread float64 `toml:"client_spread" absent:"-1: the preset's"`
+	// standard deviation of a client's own offset of each feature
+	Shift float64 `toml:"shift" absent:"-1: the preset's"`
+	// half the width of the gap between two classes, in standard deviations of the latent score; of
+	// several classes, the distance by which a row is moved in the direction of its class; not for
+	// real targets
+	Margin float64 `toml:"margin" absent:"-1: the preset's"`
+	// standard deviation over clients of the logarithm of the margin, or of that of target_noise
+	DifficultySpread float64 `toml:"difficulty_spread" absent:"-1: the preset's"`
+	// share of labels replaced at random by another class, in [0, 0.5); not
+	// for real targets
+	Noise float64 `toml:"noise" absent:"-1: the preset's"`
+	// real targets only: standard deviation of the noise on the latent score, which has mean 0 and
+	// standard deviation 1
+	TargetNoise float64 `toml:"target_noise" absent:"-1: the preset's"`
 }
 
 // SplitSeed returns the seed of the split.
@@ -104,19 +189,19 @@ func Defaults() Config {
 		TestRows:       TestRowsOwn,
 		Seed:           1,
 		ClientsPerTask: 1,
+		NewRows:        NewRowCounts(0, 1, 5, 20),
+		NewSteps:       5,
 		Resident:       true,
 		Precision:      PrecisionDouble,
-		SkewMin:        3, // the smallest task of HA-Skew, Table 3
 		ClientColumn:   "client",
 		LabelColumn:    "label",
 		Missing:        MissingError,
-		Delimiter:      ",",
 		Partition:      defaultPartition(),
 		AlphaBeta:      defaultAlphaBeta(),
 		External:       ExternalConfig{Rows: "1"},
 		Synthetic: SyntheticConfig{
-			PositiveShare: -1, ClusterSpread: -1, ClientSpread: -1, Shift: -1,
-			Margin: -1, DifficultySpread: -1, Noise: -1, TargetNoise: -1,
+			PositiveShare: unset, ClusterSpread: unset, ClientSpread: unset, Shift: unset,
+			Margin: unset, DifficultySpread: unset, Noise: unset, TargetNoise: unset,
 		},
 	}
 }
@@ -141,9 +226,14 @@ func (c Config) Validate(check *config.Checker) { c.validate(check, true) }
 // never generated is unlimited.
 func (c Config) ValidateSizes(check *config.Checker) { c.validate(check, !c.countable()) }
 
+// unset is the value of shapes of the generator that a configuration leaves to the preset.
+const unset = -1
+
 // countable reports whether [Sizes] can count the rows without generating them.
 func (c Config) countable() bool {
-	return c.Source == SourceExternal || c.Source == SourceSynthetic && !c.Skew && c.ClientsPerTask <= 1 && c.Partition.Method == ""
+	return c.Source == SourceExternal ||
+		c.Source == SourceSynthetic && c.Skew == 0 && c.ClientsPerTask <= 1 && c.NewClients == 0 &&
+			c.Partition.Method == ""
 }
 
 // validate checks the configuration. made says whether rows are generated or only
@@ -154,10 +244,13 @@ func (c Config) validate(check *config.Checker, made bool) {
 	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
 	check.Require(c.Validation >= 0 && c.Validation < 1, "validation_fraction", c.Validation, "must be in [0, 1)")
 	check.OneOf("test_rows", c.TestRows, TestRowsOwn, TestRowsRandom)
-	check.Require(c.SkewMin >= 1, "skew_min", c.SkewMin, "must be at least 1")
+	check.Require(c.Skew >= 0, "skew", c.Skew, "must be at least 1")
 	check.OneOf("precision", c.Precision, PrecisionDouble, PrecisionSingle)
 	check.Require(c.ClientsPerTask >= 1, "clients_per_task", c.ClientsPerTask, "must be at least 1")
-	check.Require(c.Resident || c.streamable(), "resident", c.Resident, "must be true unless the set is generated, without standardize, skew, clients_per_task and partition: other sets cannot be generated again client by client")
+	check.Require(c.Resident || c.streamable(), "resident", c.Resident,
+		"must be true unless the set is generated, without standardize, skew, clients_per_task and partition: "+
+			"other sets cannot be generated again client by client")
+	c.validateNew(check)
 	c.validatePartition(check)
 	source, known := c.source()
 	if !known {
@@ -168,19 +261,17 @@ func (c Config) validate(check *config.Checker, made bool) {
 	}
 	switch c.Source {
 	case SourceHAR:
-		check.Require(c.Target != TargetReal, "target", c.Target, "must be \"class\" or \"classes\" when source is \"uci-har\": its labels are activities")
-	case SourceParquet:
+		check.Require(c.Target != TargetReal, "target", c.Target,
+			"must be \"class\" or \"classes\" when source is \"uci-har\": its labels are activities")
+	case SourceParquet, SourceCSV:
 		c.validateColumns(check)
-	case SourceCSV:
-		c.validateColumns(check)
-		_, ok := c.delimiter()
-		check.Require(ok, "delimiter", c.Delimiter, "must be one character other than a quotation mark or a line break, or tab")
 	case SourceAlphaBeta:
 		c.AlphaBeta.validate(check, c.Target)
 	case SourceExternal:
 		c.validateExternal(check)
 	}
-	check.Require(c.Target == TargetClass || c.PositiveClass == "", "positive_class", c.PositiveClass, fmt.Sprintf("has no effect when target is %q", c.Target))
+	check.Require(c.Target == TargetClass || c.PositiveClass == "", "positive_class", c.PositiveClass,
+		fmt.Sprintf("has no effect when target is %q", c.Target))
 	c.validateForeign(check, &source)
 	c.validateFallback(check, &source, made)
 	if c.Source == SourceSynthetic {
@@ -207,8 +298,6 @@ func (c Config) validateForeign(check *config.Checker, source *source) {
 	source.validateKey(check, "columns", c.Columns.list(), c.Columns == "")
 	source.validateKey(check, "drop_columns", c.DropColumns.list(), c.DropColumns == "")
 	source.validateKey(check, "missing", c.Missing, c.Missing == standard.Missing)
-	source.validateKey(check, "delimiter", c.Delimiter, c.Delimiter == standard.Delimiter)
-	source.validateKey(check, "client_file", c.ClientFile, c.ClientFile == standard.ClientFile)
 	source.validateKey(check, "alpha_beta", c.AlphaBeta.name(), c.AlphaBeta == standard.AlphaBeta)
 	source.validateKey(check, "external.clients", c.External.Clients, c.External.Clients == standard.External.Clients)
 }
@@ -247,13 +336,14 @@ func (s SyntheticConfig) validate(check *config.Checker, target string, made boo
 	within("shift", s.Shift, 0, 1e3, false, "must be in [0, 1000]")
 	within("difficulty_spread", s.DifficultySpread, 0, 5, false, "must be in [0, 5]")
 	foreign := func(key string, value float64) {
-		check.Require(value < 0, key, value, fmt.Sprintf("has no effect when target is %q", target))
+		check.Require(value == unset, key, value, fmt.Sprintf("has no effect when target is %q", target))
 	}
 	switch target {
 	case TargetClass:
 		within("positive_share", s.PositiveShare, 0, 1, true, "must be in (0, 1)")
 	case TargetClasses:
-		check.Require(s.Classes >= 2 && s.Classes <= mostClasses, "classes", s.Classes, fmt.Sprintf("must be in [2, %d]", mostClasses))
+		check.Require(s.Classes >= 2 && s.Classes <= mostClasses, "classes", s.Classes,
+			fmt.Sprintf("must be in [2, %d]", mostClasses))
 		foreign("positive_share", s.PositiveShare)
 	case TargetReal:
 		within("target_noise", s.TargetNoise, 0, 1e3, false, "must be in [0, 1000]")
@@ -261,7 +351,8 @@ func (s SyntheticConfig) validate(check *config.Checker, target string, made boo
 		foreign("margin", s.Margin)
 		foreign("noise", s.Noise)
 	}
-	check.Require(target == TargetClasses || s.Classes == 0, "classes", s.Classes, fmt.Sprintf("has no effect when target is %q", target))
+	check.Require(target == TargetClasses || s.Classes == 0, "classes", s.Classes,
+		fmt.Sprintf("has no effect when target is %q", target))
 	if target != TargetReal {
 		within("margin", s.Margin, 0, 1e3, false, "must be in [0, 1000]")
 		check.Require(s.Noise >= 0 && s.Noise < 0.5, "noise", s.Noise, "must be in [0, 0.5)")
@@ -271,9 +362,12 @@ func (s SyntheticConfig) validate(check *config.Checker, target string, made boo
 
 // validateSizes checks valid sizes against each other.
 func (s SyntheticConfig) validateSizes(check *config.Checker, made bool) {
-	check.Require(s.Clusters <= s.Clients, "clusters", s.Clusters, fmt.Sprintf("must be at most clients = %d", s.Clients))
-	check.Require(s.Factors <= s.Features, "factors", s.Factors, fmt.Sprintf("must be at most features = %d", s.Features))
-	check.Require(s.RowsMin <= s.RowsMax, "rows_min", s.RowsMin, fmt.Sprintf("must be at most rows_max = %d", s.RowsMax))
+	check.Require(s.Clusters <= s.Clients, "clusters", s.Clusters,
+		fmt.Sprintf("must be at most clients = %d", s.Clients))
+	check.Require(s.Factors <= s.Features, "factors", s.Factors,
+		fmt.Sprintf("must be at most features = %d", s.Features))
+	check.Require(s.RowsMin <= s.RowsMax, "rows_min", s.RowsMin,
+		fmt.Sprintf("must be at most rows_max = %d", s.RowsMax))
 	if s.RowsMin <= s.RowsMax {
 		low, high := attainableDeviation(s.Clients, s.RowsMin, s.RowsMax)
 		const slack = 1e-9 // the bounds are rounded, and so may be deviations equal to them

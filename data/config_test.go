@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/input"
 )
@@ -28,20 +29,14 @@ func problems(cfg Config) []string {
 // loaded is Load that must not fail.
 func loaded(t filetest.T, cfg Config) *Set {
 	t.Helper()
-	set, err := Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := expect.Value(Load(cfg))(t)
 	return set
 }
 
 // prepared is Prepare that must not fail.
 func prepared(t filetest.T, cfg Config) *Split {
 	t.Helper()
-	split, err := Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := expect.Value(Prepare(cfg))(t)
 	return split
 }
 
@@ -64,9 +59,8 @@ func TestValidConfigurations(t *testing.T) {
 	} {
 		cfg := Defaults()
 		change(&cfg)
-		if said := problems(cfg); said != nil {
-			t.Errorf("%s: %v", name, said)
-		}
+		said := problems(cfg)
+		expect.That(t, said == nil, "%s: %v", name, said)
 	}
 }
 
@@ -76,13 +70,16 @@ func TestInvalidConfigurations(t *testing.T) {
 		want   []string
 	}{
 		{func(c *Config) { c.Source = "uci_har" }, []string{
-			`data.source = "uci_har": must be one of ` + strings.Join(sourceNames(), ", ") + ` (did you mean "uci-har"?)`}},
-		{func(c *Config) { c.TestFraction, c.SkewMin, c.Path = math.NaN(), 0, "x" }, []string{
+			`data.source = "uci_har": must be one of ` + strings.Join(sourceNames(), ", ") +
+				` (did you mean "uci-har"?)`}},
+		{func(c *Config) { c.TestFraction, c.Skew, c.Path = math.NaN(), -1, "x" }, []string{
 			`data.test_fraction = NaN: must be in [0, 1)`,
-			`data.skew_min = 0: must be at least 1`,
-			`data.path = "x": must be empty when source is "synthetic"; to read a file, set source to one of ` + sourcesWith(func(s source) bool { return s.file != "" })}},
+			`data.skew = -1: must be at least 1`,
+			`data.path = "x": must be empty when source is "synthetic"; to read a file, set source to one of ` +
+				sourcesWith(func(s source) bool { return s.file != "" })}},
 		{func(c *Config) { c.Preset = "human-activty" }, []string{
-			`data.preset = "human-activty": must be one of human-activity, google-glass, vehicle-sensor, mnist-sized (did you mean "human-activity"?)`}},
+			`data.preset = "human-activty": must be one of human-activity, google-glass, vehicle-sensor, ` +
+				`mnist-sized (did you mean "human-activity"?)`}},
 		{func(c *Config) { c.Source = SourceHAR }, []string{
 			`data.path = "": must name the zip or folder of the UCI HAR data set`}},
 		{func(c *Config) {
@@ -94,16 +91,20 @@ func TestInvalidConfigurations(t *testing.T) {
 			`data.label_column = "": must name a column`,
 			`data.label_column = "": must differ from client_column`}},
 		{func(c *Config) { c.ClientColumn, c.LabelColumn, c.PositiveClass = "t", "l", "p" }, []string{
-			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "positive_class") }),
-			`data.client_column = "t": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "client_column") }),
-			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source ` + sourcesWith(func(s source) bool { return slices.Contains(s.keys, "client_column") })}},
+			`data.positive_class = "p": has no effect when source is "synthetic"; it belongs to source ` +
+				sourcesWith(func(s source) bool { return slices.Contains(s.keys, "positive_class") }),
+			`data.client_column = "t": has no effect when source is "synthetic"; it belongs to source ` +
+				sourcesWith(func(s source) bool { return slices.Contains(s.keys, "client_column") }),
+			`data.label_column = "l": has no effect when source is "synthetic"; it belongs to source ` +
+				sourcesWith(func(s source) bool { return slices.Contains(s.keys, "client_column") })}},
 		{func(c *Config) { c.Target = "reel" }, []string{
 			`data.target = "reel": must be one of class, classes, real (did you mean "real"?)`}},
 		{func(c *Config) { c.Target, c.Source, c.Path = TargetReal, SourceHAR, "har.zip" }, []string{
 			`data.target = "real": must be "class" or "classes" when source is "uci-har": its labels are activities`}},
 		{func(c *Config) {
 			c.Target = TargetReal
-			c.Synthetic.PositiveShare, c.Synthetic.Margin, c.Synthetic.Noise, c.Synthetic.TargetNoise = 0.5, 1, 0.1, 2000
+			c.Synthetic.PositiveShare, c.Synthetic.Margin, c.Synthetic.Noise, c.Synthetic.TargetNoise = 0.5, 1, 0.1,
+				2000
 		}, []string{
 			`data.synthetic.target_noise = 2000: must be in [0, 1000]`,
 			`data.synthetic.positive_share = 0.5: has no effect when target is "real"`,
@@ -114,8 +115,9 @@ func TestInvalidConfigurations(t *testing.T) {
 			c.Source, c.Path, c.Preset, c.Synthetic.Clients = SourceCSV, "x", "google-glass", 3
 		}, nil},
 		{func(c *Config) {
-			c.Synthetic = SyntheticConfig{Clients: -1, Features: -2, RowsMin: -3, RowsMax: -4, Clusters: -5, Factors: -6,
-				PositiveShare: 1, ClusterSpread: math.Inf(1), ClientSpread: math.NaN(), Shift: 2000, Margin: 1e9, DifficultySpread: 6, Noise: 0.5, TargetNoise: 0}
+			c.Synthetic = SyntheticConfig{Clients: -1, Features: -2, RowsMin: -3, RowsMax: -4, Clusters: -5,
+				Factors: -6, PositiveShare: 1, ClusterSpread: math.Inf(1), ClientSpread: math.NaN(), Shift: 2000,
+				Margin: 1e9, DifficultySpread: 6, Noise: 0.5, TargetNoise: 0}
 		}, []string{
 			`data.synthetic.clients = -1: must be in [1, 1073741824]`,
 			`data.synthetic.features = -2: must be in [1, 1073741824]`,
@@ -139,17 +141,19 @@ func TestInvalidConfigurations(t *testing.T) {
 		// Two of 20 sizes 60 away from the middle: 120/sqrt(38) = 19.47; all of them: 60
 		// sqrt(20/19) = 61.56.
 		{func(c *Config) { c.Synthetic.RowsDeviation = 10 }, []string{
-			`data.synthetic.rows_deviation = 10: must be in [19.46, 61.56]: with 20 clients of 60 to 180 rows no other value is possible`}},
+			`data.synthetic.rows_deviation = 10: must be in [19.46, 61.56]: with 20 clients of 60 to 180 rows no ` +
+				`other value is possible`}},
 		{func(c *Config) { c.Synthetic.RowsDeviation = math.NaN() }, []string{
-			`data.synthetic.rows_deviation = NaN: must be in [19.46, 61.56]: with 20 clients of 60 to 180 rows no other value is possible`}},
+			`data.synthetic.rows_deviation = NaN: must be in [19.46, 61.56]: with 20 clients of 60 to 180 rows no ` +
+				`other value is possible`}},
 		{func(c *Config) { c.Preset, c.Synthetic.Clients = "human-activity", 1000000 }, []string{
-			`data.synthetic.clients = 1000000: clients x rows_max x features must be at most 1073741824 values, it is 1.717e+11`}},
+			`data.synthetic.clients = 1000000: clients x rows_max x features must be at most 1073741824 values, ` +
+				`it is 1.717e+11`}},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
-		if diff := cmp.Diff(c.want, problems(cfg)); diff != "" {
-			t.Error(diff)
-		}
+		diff := cmp.Diff(c.want, problems(cfg))
+		expect.That(t, diff == "", "%v", diff)
 	}
 }
 
@@ -162,7 +166,7 @@ func TestRowsThatAreNeverMadeHaveNoLimit(t *testing.T) {
 		wrong  int
 	}{
 		{func(*Config) {}, 0},
-		{func(c *Config) { c.Skew = true }, 1}, // skewed after they are generated
+		{func(c *Config) { c.Skew = 3 }, 1}, // skewed after they are generated
 		{func(c *Config) { c.ClientsPerTask = 2 }, 1},
 		{func(c *Config) { c.Synthetic.Clusters = 20_000_000 }, 1},
 	} {
@@ -181,9 +185,8 @@ func TestRowsThatAreNeverMadeHaveNoLimit(t *testing.T) {
 
 func TestUniqueNames(t *testing.T) {
 	got := input.UniqueNames([]string{"a", "a#2", "a", "b", "a", "b"})
-	if diff := cmp.Diff([]string{"a", "a#2", "a#3", "b", "a#4", "b#2"}, got); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff([]string{"a", "a#2", "a#3", "b", "a#4", "b#2"}, got)
+	expect.That(t, diff == "", "%v", diff)
 }
 
 // sourcesWith returns the names of the sources for which use is true, in quotation marks.

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
@@ -54,7 +54,7 @@ func readCSV(r io.Reader, name string, cfg *Config) (*Set, error) {
 		return nil, &ParseError{File: name, Problem: "cannot be read", Err: err}
 	}
 	p := &csvParser{name: name, records: csv.NewReader(buffered), index: map[int]int{}}
-	p.records.Comma, _ = cfg.delimiter()
+	p.records.Comma = delimiter(buffered)
 	p.records.ReuseRecord = true
 	p.records.FieldsPerRecord = -1 // checked in row, for a message with both numbers
 	if err := p.header(cfg); err != nil {
@@ -84,13 +84,21 @@ func readCSV(r io.Reader, name string, cfg *Config) (*Set, error) {
 	return set, nil
 }
 
-// delimiter returns the character between fields. ok is false if data.delimiter has none.
-func (c *Config) delimiter() (r rune, ok bool) {
-	if c.Delimiter == "tab" {
-		return '\t', true
+// delimiter returns the most frequent of comma, semicolon, tab and bar, outside of quotes, in the first line of a file
+// that is not empty. Of equally frequent ones it is the first in this order.
+func delimiter(r *bufio.Reader) rune {
+	text, _ := r.Peek(r.Size())
+	line, _, _ := bytes.Cut(bytes.TrimLeft(text, "\r\n"), []byte("\n"))
+	const all = ",;\t|"
+	var counts [len(all)]int
+	quoted := false
+	for _, b := range line {
+		if i := strings.IndexByte(all, b); i >= 0 && !quoted {
+			counts[i]++
+		}
+		quoted = quoted != (b == '"')
 	}
-	r, size := utf8.DecodeRuneInString(c.Delimiter)
-	return r, size == len(c.Delimiter) && r != utf8.RuneError && !strings.ContainsRune("\"\r\n\x00", r)
+	return rune(all[slices.Index(counts[:], slices.Max(counts[:]))])
 }
 
 // madeHere begins the comment that WriteCSV writes before the header of a generated set,
@@ -219,7 +227,7 @@ func (p *csvParser) header(cfg *Config) error {
 			continue
 		}
 		line, _ := p.records.FieldPos(0)
-		p.report(noRow, &ParseError{File: p.name, Line: line, Problem: problem.Text + otherDelimiter(names)})
+		p.report(noRow, &ParseError{File: p.name, Line: line, Problem: problem.Text})
 	}
 	if len(problems) > 0 {
 		return p.problems()
@@ -227,18 +235,6 @@ func (p *csvParser) header(cfg *Config) error {
 	p.values = make([]float64, len(chosen.Features))
 	p.table, err = NewTableReader(cfg, p.name, chosen, 0, p.at)
 	return err
-}
-
-// otherDelimiter returns a remedy for a header that is one column.
-func otherDelimiter(names []string) string {
-	if len(names) == 1 {
-		for _, delimiter := range []string{",", ";", "\t", "|"} {
-			if strings.Contains(names[0], delimiter) {
-				return fmt.Sprintf("; is data.delimiter = %q?", strings.ReplaceAll(delimiter, "\t", "tab"))
-			}
-		}
-	}
-	return ""
 }
 
 // row adds one example, or reports its problems. After a problem no set is made, so the row
@@ -265,7 +261,9 @@ func (p *csvParser) row(record []string) {
 			value = math.NaN()
 			if !input.Missing(field) {
 				value = 0
-				p.report(column, p.at(column, fmt.Sprintf("column %s: %s%s", quote.Text(t.Names[j]), problem, notANumber(field, t.Names[j]))))
+				p.report(column,
+					p.at(column,
+						fmt.Sprintf("column %s: %s%s", quote.Text(t.Names[j]), problem, notANumber(field, t.Names[j]))))
 			}
 		}
 		p.values[j] = value
@@ -293,7 +291,8 @@ func (p *csvParser) at(column int, problem string) error {
 // unreadable converts an error of the csv reader to a ParseError.
 func (p *csvParser) unreadable(err error) error {
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		return &ParseError{File: p.name, Line: parse.Line, Column: parse.Column, Problem: "not delimited text", Err: parse.Err}
+		return &ParseError{File: p.name, Line: parse.Line, Column: parse.Column, Problem: "not delimited text",
+			Err: parse.Err}
 	}
 	return &ParseError{File: p.name, Problem: "cannot be read", Err: err}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/racetest"
@@ -28,10 +29,7 @@ func parseCSV(text string, changes ...func(*Config)) (*Set, error) {
 // parsedCSV is parseCSV that must not fail.
 func parsedCSV(t testing.TB, text string, changes ...func(*Config)) *Set {
 	t.Helper()
-	set, err := parseCSV(text, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := expect.Value(parseCSV(text, changes...))(t)
 	return set
 }
 
@@ -58,22 +56,18 @@ func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error)
 func TestReadCSV(t *testing.T) {
 	set := parsedCSV(t, "\ufeffheight, label ,client,weight\n1.5,1,b,-2\n0.25, -1 ,a,3e2\r\n\n-0, +1.0 , b ,4\n")
 	checkShape(t, set)
-	if diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames); diff != "" || set.Features != 2 {
-		t.Errorf("%d features: %s", set.Features, diff)
-	}
+	diff := cmp.Diff([]string{"height", "weight"}, set.FeatureNames)
+	expect.That(t, diff == "" && set.Features == 2, "%d features: %s", set.Features, diff)
 	b, a := &set.Clients[0], &set.Clients[1] // names are not numbers: in order of appearance
-	if b.Name != "b" || a.Name != "a" || len(set.Clients) != 2 {
-		t.Fatalf("tasks %+v", set.Clients)
-	}
+	expect.Must(t, b.Name == "b" && a.Name == "a" && len(set.Clients) == 2, "tasks %+v", set.Clients)
 	if diff := cmp.Diff([]float64{1, 1}, b.Y); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]float64{0.25, 300}, a.X.Row(0)); diff != "" {
 		t.Error(diff)
 	}
-	if x := b.X.Row(1); x[1] != 4 || !math.Signbit(x[0]) {
-		t.Errorf("row %v, want -0, 4", x)
-	}
+	x := b.X.Row(1)
+	expect.That(t, x[1] == 4 && math.Signbit(x[0]), "row %v, want -0, 4", x)
 }
 
 func TestReadCSVOrdersTasks(t *testing.T) {
@@ -93,63 +87,77 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 		for k := range set.Clients {
 			names = append(names, set.Clients[k].Name)
 		}
-		if got := strings.Join(names, " "); got != c.want {
-			t.Errorf("tasks %s are put in the order %s, want %s", c.file, got, c.want)
-		}
+		got := strings.Join(names, " ")
+		expect.That(t, got == c.want, "tasks %s are put in the order %s, want %s", c.file, got, c.want)
 	}
 }
 
 func TestReadCSVZeroOneLabels(t *testing.T) {
 	set := parsedCSV(t, "client,label,x\n1,0,5\n1,1,6\n2,0,7\n")
-	if diff := cmp.Diff([]float64{-1, 1}, set.Clients[0].Y); diff != "" {
-		t.Error(diff)
-	}
-	if d := Describe(set); d.OneClassTasks != 1 {
-		t.Errorf("%d tasks of one class, want 1: they are allowed", d.OneClassTasks)
-	}
+	diff := cmp.Diff([]float64{-1, 1}, set.Clients[0].Y)
+	expect.That(t, diff == "", "%v", diff)
+	d := Describe(set)
+	expect.That(t, d.OneClassTasks == 1, "%d tasks of one class, want 1: they are allowed", d.OneClassTasks)
 }
 
 // An error may continue where its text ends in "…".
 func TestReadCSVErrors(t *testing.T) {
 	for _, c := range []struct{ what, text, want string }{
-		{"empty", "", `in.csv: the file is empty: must have a header with the columns "client", "label" and the features`},
+		{"empty", "",
+			`in.csv: the file is empty: must have a header with the columns "client", "label" and the features`},
 		{"header alone", "client,label,x\n", `in.csv: has a header but no rows`},
 		{"no task column", "cleint,label,x\n1,1,1\n", `in.csv:1: the header has no column "client" …`},
-		{"no column at all", "a,b,\n1,1,1\n", `in.csv:1: the header has no column "client" (client_column; empty: all rows are of one client); there are: "a", "b", ""` + "\n" +
+		{"no column at all", "a,b,\n1,1,1\n", `in.csv:1: the header has no column "client" (client_column; empty: ` +
+			`all rows are of one client); there are: "a", "b", ""` + "\n" +
 			`in.csv:1: the header has no column "label" (label_column); there are: "a", "b", ""` + "\n" +
 			`in.csv:1:5: the column's name is empty (to leave it out: data.drop_columns = [""])`},
-		{"problems of rows", "client,label,x,y\n1,1,red,\n1,2,blue,5\n1,3,1\n1,3,1,2\n\"\n\",4,green,1e999\n", `in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: data.drop_columns = ["x"]); rows with such a problem: 3` + "\n" +
-			`in.csv:4:1: the row has 3 fields, the header has 4` + "\n" +
-			`in.csv:5:3: the label "3" is a third class, besides "1" and "2": data.positive_class must name one of them, or data.target be "classes" or "real"; rows with such a problem: 2` + "\n" +
-			`in.csv:7:11: column "y": "1e999" is not a finite number` + "\n" +
-			`in.csv:2:9: values are missing in 2 of 5 rows ("client": 1 (1 alone), "y": 1 (1 alone)); …`},
-		{"problems before the end of the text", "client,label,x\n1,1,red\n1,1,\"3\n", `in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: data.drop_columns = ["x"])` + "\n" +
-			`in.csv:3:8: not delimited text: extraneous or missing " in quoted-field`},
+		{"problems of rows", "client,label,x,y\n1,1,red,\n1,2,blue,5\n1,3,1\n1,3,1,2\n\"\n\",4,green,1e999\n",
+			`in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: ` +
+				`data.drop_columns = ["x"]); rows with such a problem: 3` + "\n" +
+				`in.csv:4:1: the row has 3 fields, the header has 4` + "\n" +
+				`in.csv:5:3: the label "3" is a third class, besides "1" and "2": data.positive_class must name one ` +
+				`of ` +
+				`them, or data.target be "classes" or "real"; rows with such a problem: 2` + "\n" +
+				`in.csv:7:11: column "y": "1e999" is not a finite number` + "\n" +
+				`in.csv:2:9: values are missing in 2 of 5 rows ("client": 1 (1 alone), "y": 1 (1 alone)); …`},
+		{"problems before the end of the text", "client,label,x\n1,1,red\n1,1,\"3\n",
+			`in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: data.drop_columns = ["x"])` +
+				"\n" +
+				`in.csv:3:8: not delimited text: extraneous or missing " in quoted-field`},
 		{"duplicate column", "client,label,x, x\n", `in.csv:1:16: the columns 3 and 4 have the same name "x"`},
-		{"control character", "client,label,\"a\nb\"\n", `in.csv:1:14: the column's name "a\nb" must be text without control characters (to leave it out: data.drop_columns = ["a\nb"])`},
+		{"control character", "client,label,\"a\nb\"\n", `in.csv:1:14: the column's name "a\nb" must be text without ` +
+			`control characters (to leave it out: data.drop_columns = ["a\nb"])`},
 		{"long row", "client,label,x\n1,1,2,3\n", `in.csv:2:1: the row has 4 fields, the header has 3`},
-		{"decimal comma", "client,label,x,y\n1,1,\"2,5\",3\n", `in.csv:2:5: column "x": "2,5" is not a number: must have a point, not a comma`},
-		{"empty field", "client,label,x,y\n1,1,,2\n", `in.csv:2:5: values are missing in 1 of 1 rows ("x": 1); the column "x" has no values: data.drop_columns must name it`},
+		{"decimal comma", "client,label,x,y\n1,1,\"2,5\",3\n",
+			`in.csv:2:5: column "x": "2,5" is not a number: must have a point, not a comma`},
+		{"empty field", "client,label,x,y\n1,1,,2\n",
+			`in.csv:2:5: values are missing in 1 of 1 rows ("x": 1); the column "x" has no values: ` +
+				`data.drop_columns must name it`},
 		{"nan", "client,label,x\n1,1,2\n1,-1,NaN\n", `in.csv:3:6: values are missing in 1 of 2 rows ("x": 1); …`},
 		{"inf", "client,label,x\n1,1,-Inf\n", `in.csv:2:5: column "x": "-Inf" is not a finite number`},
-		{"too large", "client,label,x\n1,1,1e101\n", `in.csv:2:5: column "x": "1e101" is too large, values must be at most 1e100 in size`},
-		{"long field", "client,label,x\n1,1," + strings.Repeat("z", 99) + "\n", `in.csv:2:5: column "x": "` + strings.Repeat("z", 80) + `..." is not a number …`},
-		{"label nan", "client,label,x\n1,nan,1\n", `in.csv:2:3: values are missing in 1 of 1 rows ("label": 1); data.missing must be "drop" to leave these rows out`},
+		{"too large", "client,label,x\n1,1,1e101\n",
+			`in.csv:2:5: column "x": "1e101" is too large, values must be at most 1e100 in size`},
+		{"long field", "client,label,x\n1,1," + strings.Repeat("z", 99) + "\n",
+			`in.csv:2:5: column "x": "` + strings.Repeat("z", 80) + `..." is not a number …`},
+		{"label nan", "client,label,x\n1,nan,1\n", `in.csv:2:3: values are missing in 1 of 1 rows ("label": 1); ` +
+			`data.missing must be "drop" to leave these rows out`},
 		{"label control", "client,label,x\n1,\"y\nes\",1\n", `in.csv:2:3: the label "y\nes" must be text …`},
-		{"0 and -1", "client,label,x\n1,0,1\n1,1,1\n1,-1,1\n", `in.csv:4:3: the label "-1" is a third class, besides "0" and "1": …`},
+		{"0 and -1", "client,label,x\n1,0,1\n1,1,1\n1,-1,1\n",
+			`in.csv:4:3: the label "-1" is a third class, besides "0" and "1": …`},
 		{"unnamed task", "client,label,x\n ,1,1\n", `in.csv:2:1: values are missing in 1 of 1 rows ("client": 1); …`},
 		{"bare quote", "client,label,x\n1,1,2\"3\n", `in.csv:2:6: not delimited text: bare " in non-quoted-field`},
-		{"open quote", "client,label,x\n1,1,\"3\n", `in.csv:2:8: not delimited text: extraneous or missing " in quoted-field`},
+		{"open quote", "client,label,x\n1,1,\"3\n",
+			`in.csv:2:8: not delimited text: extraneous or missing " in quoted-field`},
 	} {
 		_, err := parseCSV(c.text)
 		if err == nil {
 			t.Errorf("%s: no error, want %s", c.what, c.want)
 			continue
 		}
-		if _, ok := errors.AsType[*ParseError](err); !ok {
-			t.Errorf("%s: %T is not a *ParseError", c.what, err)
-		}
-		if part, cut := strings.CutSuffix(c.want, "…"); !strings.HasPrefix(err.Error(), part) || !cut && err.Error() != part {
+		_, ok := errors.AsType[*ParseError](err)
+		expect.That(t, ok, "%s: %T is not a *ParseError", c.what, err)
+		if part, cut := strings.CutSuffix(c.want, "…"); !strings.HasPrefix(err.Error(), part) ||
+			!cut && err.Error() != part {
 			t.Errorf("%s:\n got %s\nwant %s", c.what, err, c.want)
 		}
 	}
@@ -167,9 +175,7 @@ func TestReadCSVFile(t *testing.T) {
 	cfg := Defaults()
 	cfg.Source, cfg.Path, cfg.ClientColumn, cfg.LabelColumn = SourceCSV, path, "device", "y"
 	set := loaded(t, cfg)
-	if set.Name != "Mine.v2" || set.Generated || len(set.Clients) != 2 {
-		t.Errorf("set %+v", set)
-	}
+	expect.That(t, set.Name == "Mine.v2" && !set.Generated && len(set.Clients) == 2, "set %+v", set)
 	if _, err := readCSVFile(&cfg, path+"x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
@@ -187,7 +193,8 @@ func TestReadCSVListsFewProblems(t *testing.T) {
 	}
 	text += strings.Repeat("\n1,1"+strings.Repeat(",a", 30), 2)
 	_, err := parseCSV(text)
-	if err == nil || strings.Count(err.Error(), "\n") != mostProblems || !strings.HasSuffix(err.Error(), "\nin.csv: has further problems: 20") {
+	if err == nil || strings.Count(err.Error(), "\n") != mostProblems ||
+		!strings.HasSuffix(err.Error(), "\nin.csv: has further problems: 20") {
 		t.Errorf("%v", err)
 	}
 }
@@ -195,9 +202,8 @@ func TestReadCSVListsFewProblems(t *testing.T) {
 // requireSameBits fails unless b equals a bit for bit.
 func requireSameBits(t *testing.T, a, b *Set) {
 	t.Helper()
-	if a.Features != b.Features || len(a.Clients) != len(b.Clients) || fingerprint(a) != fingerprint(b) {
-		t.Error("the set read back has other bits")
-	}
+	expect.That(t, a.Features == b.Features && len(a.Clients) == len(b.Clients) && fingerprint(a) == fingerprint(b),
+		"the set read back has other bits")
 }
 
 func TestCSVRoundTrip(t *testing.T) {
@@ -207,16 +213,10 @@ func TestCSVRoundTrip(t *testing.T) {
 	split := prepared(t, cfg)
 	set := split.Train
 	var file bytes.Buffer
-	if err := WriteCSV(&file, set); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(file.String(), "# generated by fedsim, not measured\nclient,label,x1,x2,") {
-		t.Errorf("header %.40s", file.String())
-	}
-	back, err := parseFrom(&file, "back")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, WriteCSV(&file, set))
+	expect.That(t, strings.HasPrefix(file.String(), "# generated by fedsim, not measured\nclient,label,x1,x2,"),
+		"header %.40s", file.String())
+	back := expect.Value(parseFrom(&file, "back"))(t)
 	requireSameBits(t, set, back)
 }
 
@@ -240,17 +240,11 @@ func TestCSVRoundTripOfAnyValue(t *testing.T) {
 			set.Clients = append(set.Clients, task)
 		}
 		var file bytes.Buffer
-		if err := WriteCSV(&file, set); err != nil {
-			r.Fatal(err)
-		}
-		back, err := parseFrom(&file, "back")
-		if err != nil {
-			r.Fatal(err)
-		}
+		expect.NoError(r, WriteCSV(&file, set))
+		back := expect.Value(parseFrom(&file, "back"))(r)
 		requireSameBits(t, set, back)
-		if diff := cmp.Diff(set.FeatureNames, back.FeatureNames); diff != "" {
-			r.Fatal(diff)
-		}
+		diff := cmp.Diff(set.FeatureNames, back.FeatureNames)
+		expect.Must(r, diff == "", "%v", diff)
 	})
 }
 
@@ -277,9 +271,7 @@ func TestWriteCSVClosesClients(t *testing.T) {
 		made++
 		return whole()
 	}
-	if err := WriteCSV(io.Discard, set); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, WriteCSV(io.Discard, set))
 	if made > len(set.Clients)/2 { // the collector may take some
 		t.Errorf("memory was made for %d of %d clients", made, len(set.Clients))
 	}
@@ -296,16 +288,14 @@ func TestWriteCSVErrors(t *testing.T) {
 	} {
 		set := numbered(2)
 		set.FeatureNames = c.names
-		if err := WriteCSV(new(bytes.Buffer), set); err == nil || err.Error() != c.want {
-			t.Errorf("error %v, want %s", err, c.want)
-		}
+		err := WriteCSV(new(bytes.Buffer), set)
+		expect.That(t, err != nil && err.Error() == c.want, "error %v, want %s", err, c.want)
 	}
 	set := numbered(2000)
 	set.FeatureNames = []string{"a", "b"}
 	for _, room := range []failing{0, 5000} {
-		if err := WriteCSV(&room, set); !errors.Is(err, errFull) {
-			t.Errorf("a full disk gives %v", err)
-		}
+		err := WriteCSV(&room, set)
+		expect.That(t, errors.Is(err, errFull), "a full disk gives %v", err)
 	}
 }
 
@@ -316,34 +306,27 @@ func TestGeneratedStaysGenerated(t *testing.T) {
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 2, 5, 6
 	set := loaded(t, cfg)
 	var file bytes.Buffer
-	if err := WriteCSV(&file, set); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, WriteCSV(&file, set))
 	text := file.String()
 	for _, mark := range []string{"", "\ufeff"} {
 		back, err := parseFrom(strings.NewReader(mark+text), "v.csv")
-		if err != nil || !back.Generated {
-			t.Fatalf("%+v, %v", back, err)
-		}
+		expect.Must(t, err == nil && back.Generated, "%+v, %v", back, err)
 		requireSameBits(t, set, back)
-		if got := Describe(back).String(); !strings.Contains(got, "source                generated\n") {
-			t.Errorf("described as\n%s", got)
-		}
+		got := Describe(back).String()
+		expect.That(t, strings.Contains(got, "source                generated\n"), "described as\n%s", got)
 	}
 	_, err := parseFrom(strings.NewReader(strings.Replace(text, "1,", "x,", 1)), "v.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, err = parseFrom(strings.NewReader(text+"1,1\n"), "v.csv")
-	if want := fmt.Sprintf("v.csv:%d:1: the row has 2 fields", strings.Count(text, "\n")+1); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if want := fmt.Sprintf("v.csv:%d:1: the row has 2 fields", strings.Count(text, "\n")+1); err == nil ||
+		!strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	_, err = parseFrom(strings.NewReader(text), "v.csv", func(c *Config) { c.ClientColumn = "tsk" })
-	if err == nil || !strings.HasPrefix(err.Error(), "v.csv:2: the header has no column") {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, err != nil && strings.HasPrefix(err.Error(), "v.csv:2: the header has no column"), "got %v", err)
 	mine, err := parseFrom(strings.NewReader(text[strings.Index(text, "\n")+1:]), "v.csv")
-	if err != nil || mine.Generated || !strings.Contains(Describe(mine).String(), "source                from a file\n") {
+	if err != nil || mine.Generated ||
+		!strings.Contains(Describe(mine).String(), "source                from a file\n") {
 		t.Errorf("a file without the comment: %+v, %v", mine, err)
 	}
 }
@@ -358,7 +341,8 @@ func FuzzCSV(f *testing.F) {
 		"client,label,x\n1,2.5,1\n1,-3e-7,0\n",
 		"client;label;x;y\n1;b;1;?\n1;a;NA;0\n2;\"c;d\";;\n", "client,label,x1,y,x2\n1,1,2,text,NaN\n2,NA,null,3,4\n",
 		"client,label,x\n1,1,NaN\n", "client,label,x\n1,1\n", "client,label\n", "", "\n\n", "\"", "task,client,label\n",
-		",client,label,x\n0,1,1,2\n", "client,label,Unnamed: 0,__index_level_0__\n1,1_1,0x1p-2,<NA>\nNone,-nan,#N/A,1.#IND\n", "a\rb\r",
+		",client,label,x\n0,1,1,2\n",
+		"client,label,Unnamed: 0,__index_level_0__\n1,1_1,0x1p-2,<NA>\nNone,-nan,#N/A,1.#IND\n", "a\rb\r",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -371,7 +355,7 @@ func FuzzCSV(f *testing.F) {
 			func(*Config) {},
 			func(c *Config) { c.Target = TargetReal },
 			func(c *Config) { c.Target, c.Missing = TargetClasses, MissingDrop },
-			func(c *Config) { c.Target, c.Missing, c.Delimiter = TargetClasses, MissingMean, ";" },
+			func(c *Config) { c.Target, c.Missing = TargetClasses, MissingMean },
 			func(c *Config) {
 				c.Target, c.Missing, c.Columns, c.DropColumns = TargetReal, MissingMean, NamesOf("x*"), NamesOf("y")
 			},
@@ -384,17 +368,12 @@ func FuzzCSV(f *testing.F) {
 				checkShape(t, set)
 			}
 			var file bytes.Buffer
-			if err := WriteCSV(&file, set); err != nil {
-				t.Fatal(err)
-			}
-			back, err := parseFrom(&file, "back", change, func(c *Config) { c.Delimiter, c.DropColumns = ",", "" })
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, WriteCSV(&file, set))
+			back, err := parseFrom(&file, "back", change, func(c *Config) { c.DropColumns = "" })
+			expect.NoError(t, err)
 			requireSameBits(t, set, back)
-			if diff := cmp.Diff(set.Classes, back.Classes); diff != "" {
-				t.Fatal(diff)
-			}
+			diff := cmp.Diff(set.Classes, back.Classes)
+			expect.Must(t, diff == "", "%v", diff)
 		}
 	})
 }
@@ -402,18 +381,11 @@ func FuzzCSV(f *testing.F) {
 func BenchmarkReadCSV(b *testing.B) {
 	cfg := Defaults()
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 50, 40, 60, 180
-	set, err := Load(cfg)
-	if err != nil {
-		b.Fatal(err)
-	}
+	set := expect.Value(Load(cfg))(b)
 	var file bytes.Buffer
-	if err := WriteCSV(&file, set); err != nil {
-		b.Fatal(err)
-	}
+	expect.NoError(b, WriteCSV(&file, set))
 	b.SetBytes(int64(file.Len()))
 	for b.Loop() {
-		if _, err := parseFrom(bytes.NewReader(file.Bytes()), "in.csv"); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value(parseFrom(bytes.NewReader(file.Bytes()), "in.csv"))(b)
 	}
 }

@@ -78,7 +78,8 @@ func (d *dealing) deal() *config.Problem {
 		}
 	}
 	if parts > int64(n) {
-		return &config.Problem{Key: "data.partition." + key, Value: value, Want: fmt.Sprintf("there are %d training rows for %d parts: reduce it", n, parts)}
+		return &config.Problem{Key: "data.partition." + key, Value: value,
+			Want: fmt.Sprintf("there are %d training rows for %d parts: reduce it", n, parts)}
 	}
 	switch d.Method {
 	case PartitionIID:
@@ -233,13 +234,16 @@ func logGamma(shape float64, stream *rng.Stream) float64 {
 // Networks" (FedProx), MLSys 2020, with log-normal weights.
 func (d *dealing) dealPowerLaw() *config.Problem {
 	if d.names != nil && d.Classes > d.groups {
-		return &config.Problem{Key: "data.partition.classes", Value: d.Classes, Want: fmt.Sprintf("must be at most %d: the set has %d classes", d.groups, d.groups)}
+		return &config.Problem{Key: "data.partition.classes", Value: d.Classes,
+			Want: fmt.Sprintf("must be at most %d: the set has %d classes", d.groups, d.groups)}
 	}
 	groups, slots := d.byGroup(), d.Classes
 	if slots == 0 {
 		groups, slots = [][]int32{permutation(len(d.y), d.seed, rng.Partition, -1)}, 1
 	} else if d.Clients < d.groups-slots+1 {
-		return &config.Problem{Key: "data.partition.clients", Value: d.Clients, Want: fmt.Sprintf("must be at least %d, so that each of %d classes has a client, with %d classes each", d.groups-slots+1, d.groups, slots)}
+		return &config.Problem{Key: "data.partition.clients", Value: d.Clients,
+			Want: fmt.Sprintf("must be at least %d, so that each of %d classes has a client, with %d classes each",
+				d.groups-slots+1, d.groups, slots)}
 	}
 	ranks := make([]int32, d.Clients)
 	for k := range ranks {
@@ -265,7 +269,8 @@ func (d *dealing) dealPowerLaw() *config.Problem {
 			if d.Classes > 0 {
 				what = fmt.Sprintf("class %s has %d training rows", d.names[g], len(rows))
 			}
-			return &config.Problem{Key: "data.partition.rows_min", Value: d.RowsMin, Want: fmt.Sprintf("%s, and %d are needed: reduce it or data.partition.clients", what, len(rows)-rest)}
+			return &config.Problem{Key: "data.partition.rows_min", Value: d.RowsMin,
+				Want: fmt.Sprintf("%s, and %d are needed: reduce it or data.partition.clients", what, len(rows)-rest)}
 		}
 		at, sum, given := 0, 0.0, 0
 		for k := range ranks {

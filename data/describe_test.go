@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -73,34 +75,35 @@ clients of one class  1
 zero features         0
 constant features     0
 `
-	if diff := cmp.Diff(table, Describe(set).String()); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(table, Describe(set).String())
+	expect.That(t, diff == "", "%v", diff)
 	set.Clients = nil
-	if d := Describe(set); d.ClassesMax != 0 || len(d.ClassRows) != 3 {
-		t.Errorf("without tasks: %+v", d)
-	}
+	d := Describe(set)
+	expect.That(t, d.ClassesMax == 0 && len(d.ClassRows) == 3, "without tasks: %+v", d)
 	for c := range 110 {
 		set.Classes = append(set.Classes, fmt.Sprint(c))
 	}
-	if d := Describe(set); !strings.HasSuffix(d.listClasses(), ", 96:0 and 13 more") {
-		t.Errorf("classes: %s", d.listClasses())
-	}
+	d = Describe(set)
+	expect.That(t, strings.HasSuffix(d.listClasses(), ", 96:0 and 13 more"), "classes: %s", d.listClasses())
 }
 
 func TestDescribeNothing(t *testing.T) {
 	d := Describe(&Set{Features: 3})
-	if d.Tasks != 0 || d.RowsDeviation != 0 || !math.IsNaN(d.PositiveShare) || !math.IsNaN(d.RowsMean) || d.ZeroFeatures != 0 {
+	if d.Tasks != 0 || d.RowsDeviation != 0 || !math.IsNaN(d.PositiveShare) || !math.IsNaN(d.RowsMean) ||
+		d.ZeroFeatures != 0 {
 		t.Errorf("%+v", d)
 	}
 }
 
 func TestDescribeMissing(t *testing.T) {
 	for missing, want := range map[string]string{
-		MissingDrop: "rows                  3\n", MissingMean: "missing values        2 in 1 rows of the file, filled in with means\nmissing by column     \"x\": 1, \"y\": 1\n",
+		MissingDrop: "rows                  3\n", MissingMean: "missing values        2 in 1 rows of the file, " +
+			"filled in with means\nmissing by column     \"x\": 1, \"y\": 1\n",
 	} {
-		set := parsedCSV(t, "client,label,x,y\n1,no,,NA\n1,yes,1,2\n1,no,3,4\n2,yes,1,2\n", func(c *Config) { c.Missing = missing })
-		if got := Describe(set).String(); !strings.Contains(got, want) || !strings.Contains(got, "labels                -1 is no, +1 is yes\n") {
+		set := parsedCSV(t, "client,label,x,y\n1,no,,NA\n1,yes,1,2\n1,no,3,4\n2,yes,1,2\n",
+			func(c *Config) { c.Missing = missing })
+		if got := Describe(set).String(); !strings.Contains(got, want) ||
+			!strings.Contains(got, "labels                -1 is no, +1 is yes\n") {
 			t.Errorf("%s: described as\n%s", missing, got)
 		}
 	}

@@ -3,6 +3,8 @@ package data
 import (
 	"math"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // Changing any value changes the digest; equal values have equal digests.
@@ -28,15 +30,12 @@ func TestDigestDistinguishesSets(t *testing.T) {
 		"the precision": func(s *Set) {
 			single := cfg
 			single.Precision = PrecisionSingle
-			if err := single.transform(s, nil); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, single.transform(s, nil))
 		},
 	} {
 		d := digest(change)
-		if other, ok := seen[d]; ok {
-			t.Errorf("%s and %s have the same digest", what, other)
-		}
+		other, ok := seen[d]
+		expect.That(t, !ok, "%s and %s have the same digest", what, other)
 		seen[d] = what
 	}
 }

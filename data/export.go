@@ -25,7 +25,8 @@ import (
 //
 // The numbers have the bits that methods see.
 func Export(split *Split, write func(name string, fill func(io.Writer) error) error) error {
-	about := exportInfo{Digest: split.Digest(), Clients: len(split.Train.Clients), Features: split.Train.Features, Labels: split.Train.Labels()}
+	about := exportInfo{Digest: split.Digest(), Clients: len(split.Train.Clients), Features: split.Train.Features,
+		Labels: split.Train.Labels()}
 	for t := range split.Train.Clients {
 		about.Rows = append(about.Rows, split.Train.Clients[t].X.Rows)
 		about.TaskOf = append(about.TaskOf, split.Train.TaskOf(t))

@@ -12,9 +12,13 @@ import (
 // ExternalConfig is the table [data.external]: what fedsim knows of data that a learner, or
 // the program of an external model, has.
 type ExternalConfig struct {
-	Clients  int  `toml:"clients" doc:"number of clients"`
-	Rows     Rows `toml:"rows" doc:"training rows of each client: one number, or a list with a number for each"`
-	Features int  `toml:"features" doc:"number of features of a row; 0: not known. Methods in timing mode and federation.cost = \"relative\" need it"`
+	// number of clients
+	Clients int `toml:"clients"`
+	// training rows of each client: one number, or a list with a number for each
+	Rows Rows `toml:"rows"`
+	// number of features of a row; 0: not known. Methods in timing mode and federation.cost =
+	// "relative" need it
+	Features int `toml:"features"`
 }
 
 // Rows is one number of rows for all clients, or a number for each: a TOML integer, or a
@@ -41,8 +45,8 @@ func (r *Rows) DecodeTOML(n *config.Node, key string) config.Errors {
 // MarshalTOML returns the rows on one line.
 func (r Rows) MarshalTOML() ([]byte, error) { return []byte(r), nil }
 
-// of returns the rows of each of the clients. ok is false if there are not so many numbers.
-func (r Rows) of(clients int) (rows []int32, ok bool) {
+// Of returns the rows of each of the clients. ok is false if there are not so many numbers.
+func (r Rows) Of(clients int) (rows []int32, ok bool) {
 	text, list := strings.CutPrefix(string(r), "[")
 	if !list {
 		n, err := strconv.ParseInt(text, 10, 32)
@@ -65,8 +69,10 @@ func (r Rows) of(clients int) (rows []int32, ok bool) {
 // validate checks the table.
 func (e *ExternalConfig) validate(check *config.Checker) {
 	const most = 1 << 30 // the engine numbers a few less
-	check.Require(e.Clients >= 1 && e.Clients <= most, "clients", e.Clients, fmt.Sprintf("must be in [1, %d]: the number of clients that the learner has data of", most))
-	check.Require(e.Features >= 0 && e.Features <= elements.Most, "features", e.Features, fmt.Sprintf("must be in [0, %d]; 0: not known", elements.Most))
+	check.Require(e.Clients >= 1 && e.Clients <= most, "clients", e.Clients,
+		fmt.Sprintf("must be in [1, %d]: the number of clients that the learner has data of", most))
+	check.Require(e.Features >= 0 && e.Features <= elements.Most, "features", e.Features,
+		fmt.Sprintf("must be in [0, %d]; 0: not known", elements.Most))
 	if e.Clients < 1 || e.Clients > most {
 		return
 	}
@@ -74,8 +80,9 @@ func (e *ExternalConfig) validate(check *config.Checker) {
 	if !strings.HasPrefix(string(e.Rows), "[") {
 		clients = 1 // the number of each
 	}
-	rows, ok := e.Rows.of(clients)
-	check.Require(ok, "rows", string(e.Rows), fmt.Sprintf("must be one number, or a list of %d numbers, one for each client", e.Clients))
+	rows, ok := e.Rows.Of(clients)
+	check.Require(ok, "rows", string(e.Rows),
+		fmt.Sprintf("must be one number, or a list of %d numbers, one for each client", e.Clients))
 	for i, n := range rows {
 		if n < 1 {
 			check.Require(false, "rows", n, fmt.Sprintf("must be positive: that is the number of client %d", i))
@@ -88,7 +95,8 @@ func (e *ExternalConfig) validate(check *config.Checker) {
 func (c *Config) validateExternal(check *config.Checker) {
 	const want = "has no effect when source is \"external\": the learner prepares its data itself"
 	standard := Defaults()
-	check.Require(c.Path == "", "path", c.Path, `must be empty when source is "external"; the options of the learner may name files`)
+	check.Require(c.Path == "", "path", c.Path,
+		`must be empty when source is "external"; the options of the learner may name files`)
 	check.Require(c.Preset == "", "preset", c.Preset, want)
 	check.Require(c.Standardize == standard.Standardize, "standardize", c.Standardize, want)
 	check.Require(c.Bias == standard.Bias, "bias", c.Bias, want)
@@ -118,4 +126,5 @@ func RowsElsewhere(realTargets bool, train, test, validation []int32) *Split {
 }
 
 // errLearnersRows is the error of data that a learner has.
-var errLearnersRows = config.Problem{Key: "data.source", Value: SourceExternal, Want: "must be another: the learner has the rows, and fedsim does not"}
+var errLearnersRows = config.Problem{Key: "data.source", Value: SourceExternal,
+	Want: "must be another: the learner has the rows, and fedsim does not"}

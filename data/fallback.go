@@ -28,8 +28,8 @@ func (c Config) Generated() Config {
 	c.Source, c.Preset = SourceSynthetic, c.Fallback
 	c.Fallback, c.Path, c.TestRows = "", "", standard.TestRows
 	c.PositiveClass, c.ClientColumn, c.LabelColumn = "", standard.ClientColumn, standard.LabelColumn
-	c.Columns, c.DropColumns, c.Missing, c.Delimiter = "", "", standard.Missing, standard.Delimiter
-	c.Arrays, c.ClientFile = standard.Arrays, ""
+	c.Columns, c.DropColumns, c.Missing = "", "", standard.Missing
+	c.Arrays = standard.Arrays
 	return c
 }
 
@@ -46,7 +46,8 @@ func (c *Config) validateFallback(check *config.Checker, source *source, made bo
 		return
 	}
 	if source.file == "" {
-		check.Require(false, "fallback", c.Fallback, fmt.Sprintf("has no effect when source is %q: it is for a file that may be missing", c.Source))
+		check.Require(false, "fallback", c.Fallback,
+			fmt.Sprintf("has no effect when source is %q: it is for a file that may be missing", c.Source))
 		return
 	}
 	check.OneOf("fallback", c.Fallback, presetNames()...)

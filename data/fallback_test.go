@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 )
@@ -21,23 +22,19 @@ func TestFallback(t *testing.T) {
 		cfg.Standardize, want.Standardize = standardize, standardize
 		got := prepared(t, cfg)
 		like := prepared(t, want)
-		if name := like.Train.Name + ", in place of csv no-such.csv, which was not found"; got.Train.Name != name || got.Test.Name != name || !got.Train.Generated {
+		if name := like.Train.Name + ", in place of csv no-such.csv, which was not found"; got.Train.Name != name ||
+			got.Test.Name != name || !got.Train.Generated {
 			t.Errorf("the sets are named %q and %q, want %q", got.Train.Name, got.Test.Name, name)
 		}
-		if got.Digest() != like.Digest() {
-			t.Error("the rows are not those of the preset")
-		}
+		expect.That(t, got.Digest() == like.Digest(), "the rows are not those of the preset")
 	}
 	rows, _, features, _, err := Sizes(cfg)
-	if err != nil || len(rows) != 3 || features != 100 {
-		t.Errorf("%v, %d features, %v", rows, features, err)
-	}
+	expect.That(t, err == nil && len(rows) == 3 && features == 100, "%v, %d features, %v", rows, features, err)
 
 	cfg.Path, cfg.PositiveClass = filetest.New(t, "my.csv", "client,label,x\na,0,1\na,1,2\n"), ""
 	set, err := Load(cfg)
-	if err != nil || set.Name != "my" || set.Generated {
-		t.Errorf("%v: with the file, the set is not of the file", err)
-	}
+	expect.That(t, err == nil && set.Name == "my" && !set.Generated,
+		"%v: with the file, the set is not of the file", err)
 	cfg.Path = filetest.New(t, "bad.csv", "{")
 	if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), "bad.csv") {
 		t.Errorf("%v, want the error in the file: only a missing file is replaced", err)

@@ -27,12 +27,13 @@ func (c *Config) fillIn(split *Split) error {
 	for j := range means {
 		if known[j] == 0 {
 			return config.Problem{Key: "data.missing", Value: MissingMean, Want: fmt.Sprintf(
-				"no training row of %s has a value of the feature %s: leave it out with data.drop_columns", c.Path, quote.Text(split.Train.FeatureNames[j]))}
+				"no training row of %s has a value of the feature %s: leave it out with data.drop_columns", c.Path,
+				quote.Text(split.Train.FeatureNames[j]))}
 		}
 		means[j] /= known[j]
 	}
 	split.gather()
-	for _, part := range split.Parts() {
+	for _, part := range split.all() {
 		for t := range part.Clients {
 			for i := range part.Clients[t].X.Rows {
 				for j, v := range part.Clients[t].X.Row(i) {

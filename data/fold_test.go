@@ -3,6 +3,8 @@ package data
 import (
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -11,7 +13,7 @@ import (
 // without folds. Rows that were loaded once give the same parts.
 func TestFoldsAreValidationRows(t *testing.T) {
 	cfg := Defaults()
-	cfg.Bias, cfg.Skew, cfg.Split = true, true, 3
+	cfg.Bias, cfg.Skew, cfg.Split = true, 3, 3
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Factors, cfg.Synthetic.RowsMax = 4, 3, 2, 20
 	cfg.Synthetic.RowsMin = 8
 	set := loaded(t, cfg)
@@ -19,36 +21,20 @@ func TestFoldsAreValidationRows(t *testing.T) {
 	for _, pool := range []bool{false, true} {
 		for fold := range 5 {
 			cfg.Folds, cfg.Fold, cfg.Pool = 5, fold, pool
-			plain, err := divide.Divide(set, cfg.SplitSeed())
-			if err != nil {
-				t.Fatal(err)
-			}
-			parts, err := Fold(plain.Train, 5, fold, cfg.SplitSeed())
-			if err != nil {
-				t.Fatal(err)
-			}
+			plain := expect.Value(divide.Divide(set, cfg.SplitSeed()))(t)
+			parts := expect.Value(Fold(plain.Train, 5, fold, cfg.SplitSeed()))(t)
 			want := &Split{Train: parts.Train, Validation: parts.Test, Test: plain.Test}
-			if err := cfg.Transform(want); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, cfg.Transform(want))
 			if pool {
 				want.each(Pool)
 			}
-			got, err := Prepare(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			once, err := PrepareLoaded(set, cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := expect.Value(Prepare(cfg))(t)
+			once := expect.Value(PrepareLoaded(set, cfg))(t)
 			ignored := cmpopts.IgnoreUnexported(Set{}, Client{})
-			if diff := cmp.Diff(want, got, ignored); diff != "" {
-				t.Errorf("fold %d: prepared (+):\n%s", fold, diff)
-			}
-			if diff := cmp.Diff(want, once, ignored); diff != "" {
-				t.Errorf("fold %d: of loaded rows (+):\n%s", fold, diff)
-			}
+			diff := cmp.Diff(want, got, ignored)
+			expect.That(t, diff == "", "fold %d: prepared (+):\n%s", fold, diff)
+			diff = cmp.Diff(want, once, ignored)
+			expect.That(t, diff == "", "fold %d: of loaded rows (+):\n%s", fold, diff)
 		}
 	}
 	if diff := cmp.Diff(loaded(t, cfg), set, cmpopts.IgnoreUnexported(Set{}, Client{})); diff != "" {

@@ -32,5 +32,7 @@ func (c *Config) requireOneTest(set *Set) error {
 	if c.TestRows != TestRowsOwn || c.TestFraction == Defaults().TestFraction || !set.held() {
 		return nil
 	}
-	return config.Problem{Key: "data.test_fraction", Value: c.TestFraction, Want: "has no effect: " + set.Name + ` has test rows of its own; remove the key, or set data.test_rows = "random" to hold out others`}
+	return config.Problem{Key: "data.test_fraction", Value: c.TestFraction,
+		Want: "has no effect: " + set.Name +
+			` has test rows of its own; remove the key, or set data.test_rows = "random" to hold out others`}
 }

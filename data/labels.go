@@ -97,10 +97,12 @@ func (l *Labels) refuse(next *label) string {
 	}
 	switch {
 	case l.two && len(l.known) == 2:
-		return fmt.Sprintf("the label %s is a third class, besides %s and %s: data.positive_class must name one of them, or data.target be \"classes\" or \"real\"",
+		return fmt.Sprintf("the label %s is a third class, besides %s and %s: data.positive_class must name one of "+
+			"them, or data.target be \"classes\" or \"real\"",
 			quote.Text(next.name), quote.Text(l.known[0].name), quote.Text(l.known[1].name))
 	case len(l.known) == mostClasses:
-		return fmt.Sprintf("the label %s is one of more than %d: data.target must be \"real\" for numbers", quote.Text(next.name), mostClasses)
+		return fmt.Sprintf("the label %s is one of more than %d: data.target must be \"real\" for numbers",
+			quote.Text(next.name), mostClasses)
 	}
 	return ""
 }

@@ -26,7 +26,9 @@ func RegisterReader(source string, read Reader) {
 func readLinked(cfg Config, path string) (*Set, error) {
 	read, ok := linked.Lookup(cfg.Source)
 	if !ok {
-		return nil, fmt.Errorf("data.source = %q: this program cannot read such files; it must import %s", cfg.Source, readersOf(cfg.Source))
+		return nil,
+			fmt.Errorf("data.source = %q: this program cannot read such files; it must import %s", cfg.Source,
+				readersOf(cfg.Source))
 	}
 	set, err := read(cfg, path)
 	if err != nil {

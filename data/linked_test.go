@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -13,7 +14,6 @@ func TestSourceWithoutReader(t *testing.T) {
 	cfg := Defaults()
 	cfg.Source, cfg.Path = SourceParquet, filepath.Join(t.TempDir(), "x.parquet")
 	filetest.Write(t, cfg.Path, "")
-	if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), "it must import fedsim/data/parquet") {
-		t.Error(err)
-	}
+	_, err := Load(cfg)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "it must import fedsim/data/parquet"), "%v", err)
 }

@@ -159,19 +159,22 @@ func (c *Config) divide(set *Set, seed uint64) (*Split, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Skew {
-		if split.Train, err = skew(split.Train, c.SkewMin, seed); err != nil {
+	if c.Skew > 0 {
+		if split.Train, err = skew(split.Train, c.Skew, seed); err != nil {
 			return nil, err
 		}
 	}
 	if c.Folds == 0 {
-		return split, split.holdOut(c.validating(seed))
-	}
-	parts, err := Fold(split.Train, c.Folds, c.Fold, seed)
-	if err == nil {
+		err = split.holdOut(c.validating(seed))
+	} else if parts, foldErr := Fold(split.Train, c.Folds, c.Fold, seed); foldErr == nil {
 		split.Train, split.Validation = parts.Train, parts.Test
+	} else {
+		err = foldErr
 	}
-	return split, err
+	if err != nil {
+		return nil, err
+	}
+	return split, c.takeNew(split, seed)
 }
 
 // Transform prepares the features of all parts, as configured: means of the training rows in
@@ -186,7 +189,7 @@ func (c Config) Transform(split *Split) error {
 		return err
 	}
 	scaling := c.scaling(split.Train)
-	for _, part := range split.Parts() {
+	for _, part := range split.all() {
 		if err := c.transform(part, scaling); err != nil {
 			return err
 		}

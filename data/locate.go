@@ -36,5 +36,8 @@ func Locate(path string) (string, error) {
 	case folder == "":
 		folder = "not set"
 	}
-	return "", fmt.Errorf("%w: looked for %s beside the scenario, in the working directory and in the folder that %s names (%s)", fs.ErrNotExist, path, FolderVariable, folder)
+	return "",
+		fmt.Errorf(
+			"%w: looked for %s beside the scenario, in the working directory and in the folder that %s names (%s)",
+			fs.ErrNotExist, path, FolderVariable, folder)
 }

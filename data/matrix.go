@@ -104,7 +104,8 @@ func (m *Matrix) Dot(i int, u []float64) float64 {
 // DotInOrder returns Dot(i, u) in a walk over all rows, more than a cache holds, in their order. It
 // prefetches a row that the walk needs soon, as the processor itself does too late.
 func (m *Matrix) DotInOrder(i int, u []float64) float64 {
-	const ahead = 2304                                                             // elements: 18 KB, less than half of the first cache
+	// elements: 18 KB, less than half of the first cache
+	const ahead = 2304
 	return m.Step(0, i, u, i, min(i+max(1, ahead/max(m.Stride, 1)), m.Rows-1), -1) // sparse rows have no stride
 }
 

@@ -129,41 +129,42 @@ func (f *Folder) array(name string) (*npyFile, error) {
 }
 
 // readHead reads the head of a file with at most some bytes.
-func (a *npyFile) readHead(bound int64) (err error) {
-	if a.Header, err = npy.Read(a.In); err != nil {
-		return a.Wrong("cannot be read", err)
+func (nf *npyFile) readHead(bound int64) (err error) {
+	if nf.Header, err = npy.Read(nf.In); err != nil {
+		return nf.Wrong("cannot be read", err)
 	}
-	a.Numbers = elements.Type{Kind: a.Kind, Size: a.Size, Order: binary.LittleEndian}
-	if a.Big {
-		a.Numbers.Order = binary.BigEndian
+	nf.Numbers = elements.Type{Kind: nf.Kind, Size: nf.Size, Order: binary.LittleEndian}
+	if nf.Big {
+		nf.Numbers.Order = binary.BigEndian
 	}
-	switch size := a.Size; a.Kind {
+	switch size := nf.Size; nf.Kind {
 	case 'b':
-		a.Numbers.Size, a.Size = 1, 1
+		nf.Numbers.Size, nf.Size = 1, 1
 	case 'i', 'u':
 		if size != 1 && size != 2 && size != 4 && size != 8 {
-			return a.wrongType()
+			return nf.wrongType()
 		}
 	case 'f':
 		if size != 4 && size != 8 {
-			return a.wrongType()
+			return nf.wrongType()
 		}
 	case 'U':
 	default:
-		return a.wrongType()
+		return nf.wrongType()
 	}
 	ok := false
-	if a.count, ok = elements.SizeOf(a.Shape); !ok {
-		return a.Fail("has too many values: must have at most %d", elements.Most)
+	if nf.count, ok = elements.SizeOf(nf.Shape); !ok {
+		return nf.Fail("has too many values: must have at most %d", elements.Most)
 	}
-	if length := int64(a.Bytes) + int64(a.count)*int64(a.Size); length > bound {
-		return a.Fail("is truncated: must have %d bytes by its head", length)
+	if length := int64(nf.Bytes) + int64(nf.count)*int64(nf.Size); length > bound {
+		return nf.Fail("is truncated: must have %d bytes by its head", length)
 	}
 	return nil
 }
 
-func (a *npyFile) wrongType() error {
-	return a.Fail("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, for labels and clients, texts (U); convert it with astype", string(rune(a.Kind)), a.Size)
+func (nf *npyFile) wrongType() error {
+	return nf.Fail("has elements of type %s%d: must be numbers (b1, i1 to i8, u1 to u8, f4, f8) or, "+
+		"for labels and clients, texts (U); convert it with astype", string(rune(nf.Kind)), nf.Size)
 }
 
 // features reads an array as the features of rows: all sizes but the first make a row.
@@ -217,16 +218,16 @@ func (f *Folder) column(name string, rows int) (numbers []float64, texts []strin
 }
 
 // texts reads texts, of four bytes a character and zeros behind them.
-func (a *npyFile) texts(in io.Reader) ([]string, error) {
-	list := make([]string, a.count)
-	buffer := make([]byte, a.Size)
+func (nf *npyFile) texts(in io.Reader) ([]string, error) {
+	list := make([]string, nf.count)
+	buffer := make([]byte, nf.Size)
 	for i := range list {
 		if _, err := io.ReadFull(in, buffer); err != nil {
 			return nil, err
 		}
 		var text strings.Builder
 		for b := buffer; len(b) > 0; b = b[4:] {
-			c := a.Numbers.Order.Uint32(b)
+			c := nf.Numbers.Order.Uint32(b)
 			if c == 0 {
 				break
 			}

@@ -50,9 +50,13 @@ func (f *Folder) readExportInfo() (about exportInfo, err error) {
 	case n == 0 || len(about.Names) != n || len(about.TaskOf) != n || about.Features < 1:
 		return about, f.failExport("must have train_rows, client_names, task_of_client and features")
 	case len(about.TestRows) != n:
-		return about, f.failExport("has clients that share tasks: export the set with data.clients_per_task = 1, and divide its clients where you read it")
+		return about,
+			f.failExport("has clients that share tasks: export the set with data.clients_per_task = 1, " +
+				"and divide its clients where you read it")
 	case about.ValidationRows != nil:
-		return about, f.failExport("has validation rows: export the set with data.validation_fraction = 0, and hold rows out where you read it")
+		return about,
+			f.failExport("has validation rows: export the set with data.validation_fraction = 0, " +
+				"and hold rows out where you read it")
 	}
 	return about, nil
 }

@@ -64,9 +64,9 @@ func (r *remaker) open(t int) Opened {
 }
 
 // resize gives a client so many rows of any content, in the memory that it has if that is enough.
-func (t *Client) resize(single bool, rows, columns int) {
-	if x := &t.X; len(x.Data)+len(x.Single) < rows*x.Stride || x.Stride == 0 {
-		*x, t.Y = newRows(single, rows, columns), make([]float64, rows)
+func (c *Client) resize(single bool, rows, columns int) {
+	if x := &c.X; len(x.Data)+len(x.Single) < rows*x.Stride || x.Stride == 0 {
+		*x, c.Y = newRows(single, rows, columns), make([]float64, rows)
 	}
-	t.X.Rows, t.Y = rows, t.Y[:rows]
+	c.X.Rows, c.Y = rows, c.Y[:rows]
 }

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -23,21 +25,18 @@ func TestRowsGeneratedAgain(t *testing.T) {
 			name            string
 			resident, again *Set
 		}{{"training", resident.Train, again.Train}, {"test", resident.Test, again.Test}} {
-			if half.again.Resident() || !half.resident.Resident() {
-				t.Fatalf("%s: resident %v and %v", half.name, half.resident.Resident(), half.again.Resident())
-			}
-			if half.again.Features != half.resident.Features {
-				t.Fatalf("%s: %d features, want %d", half.name, half.again.Features, half.resident.Features)
-			}
+			expect.Must(t, !half.again.Resident() && half.resident.Resident(),
+				"%s: resident %v and %v", half.name, half.resident.Resident(), half.again.Resident())
+			expect.Must(t, half.again.Features == half.resident.Features,
+				"%s: %d features, want %d", half.name, half.again.Features, half.resident.Features)
 			var both sync.WaitGroup
 			for range 2 {
 				both.Go(func() {
 					for k := len(half.resident.Clients) - 1; k >= 0; k-- {
 						want, got := half.resident.Open(k), half.again.Open(k)
 						compare(t, half.name, want.Client, got.Client)
-						if diff := cmp.Diff(want.Y, half.again.Clients[k].Y, cmpopts.EquateEmpty()); diff != "" {
-							t.Errorf("%s: resident targets:\n%s", half.name, diff)
-						}
+						diff := cmp.Diff(want.Y, half.again.Clients[k].Y, cmpopts.EquateEmpty())
+						expect.That(t, diff == "", "%s: resident targets:\n%s", half.name, diff)
 						want.Close()
 						got.Close()
 					}
@@ -51,16 +50,15 @@ func TestRowsGeneratedAgain(t *testing.T) {
 // compare compares rows and targets bit by bit.
 func compare(t *rapid.T, name string, want, got *Client) {
 	if got.Name != want.Name || got.X.Rows != want.X.Rows || got.X.Cols != want.X.Cols {
-		t.Errorf("%s: task %s is %d x %d, want %s, %d x %d", name, got.Name, got.X.Rows, got.X.Cols, want.Name, want.X.Rows, want.X.Cols)
+		t.Errorf("%s: task %s is %d x %d, want %s, %d x %d", name, got.Name, got.X.Rows, got.X.Cols, want.Name,
+			want.X.Rows, want.X.Cols)
 		return
 	}
-	if (want.X.Single == nil) != (got.X.Single == nil) {
-		t.Errorf("%s: task %s is held in another precision", name, want.Name)
-	}
+	expect.That(t, (want.X.Single == nil) == (got.X.Single == nil),
+		"%s: task %s is held in another precision", name, want.Name)
 	one, other := make([]float64, want.X.Cols), make([]float64, want.X.Cols)
 	for i := range want.Y {
-		if diff := cmp.Diff(want.X.Values(i, one), got.X.Values(i, other)); diff != "" || want.Y[i] != got.Y[i] {
-			t.Errorf("%s: task %s, row %d:\n%s", name, want.Name, i, diff)
-		}
+		diff := cmp.Diff(want.X.Values(i, one), got.X.Values(i, other))
+		expect.That(t, diff == "" && want.Y[i] == got.Y[i], "%s: task %s, row %d:\n%s", name, want.Name, i, diff)
 	}
 }

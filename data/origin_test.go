@@ -3,11 +3,14 @@ package data
 import (
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // An index of pandas is refused, unless data.columns names it or it is the client or the label.
 func TestPandasIndex(t *testing.T) {
-	const refused = "the column %s is an index of pandas; name it in data.columns to use it, or in data.drop_columns to leave it out"
+	const refused = "the column %s is an index of pandas; name it in data.columns to use it, " +
+		"or in data.drop_columns to leave it out"
 	for _, c := range []struct {
 		header  string
 		change  func(*Config)
@@ -30,14 +33,14 @@ func TestPandasIndex(t *testing.T) {
 				c.change(cfg)
 			}
 		})
-		if c.problem == "" && err != nil {
-			t.Errorf("%s: %v", c.header, err)
-		}
-		if want := strings.Replace(refused, "%s", c.problem, 1); c.problem != "" && (err == nil || !strings.HasSuffix(err.Error(), want) || !strings.HasPrefix(err.Error(), "in.csv:1:")) {
+		expect.That(t, c.problem != "" || err == nil, "%s: %v", c.header, err)
+		if want := strings.Replace(refused, "%s", c.problem, 1); c.problem != "" &&
+			(err == nil || !strings.HasSuffix(err.Error(), want) || !strings.HasPrefix(err.Error(), "in.csv:1:")) {
 			t.Errorf("%s: %v, want %s", c.header, err, want)
 		}
 	}
-	if _, err := parseCSV("client,label,x,\n1,2,3,4\n", nil...); err == nil || !strings.Contains(err.Error(), `the column's name is empty (to leave it out: data.drop_columns = [""])`) {
+	if _, err := parseCSV("client,label,x,\n1,2,3,4\n", nil...); err == nil ||
+		!strings.Contains(err.Error(), `the column's name is empty (to leave it out: data.drop_columns = [""])`) {
 		t.Errorf("a name is missing at the end: %v", err)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"fedsim/internal/tools/input"
 )
 
-// OpenText opens a regular file of text, which it returns without a mark of UTF-8. Where it begins like one of gzip, its content is unpacked.
+// OpenText opens a regular file of text, which it returns without a mark of UTF-8. Where it begins like one of gzip,
+// its content is unpacked.
 func OpenText(path string) (io.ReadCloser, error) {
 	file, err := input.Open(path, maxFile)
 	if err != nil {
@@ -53,13 +54,13 @@ type gzipped struct {
 	left    int64 // bytes that it may still have
 }
 
-func (u *gzipped) Read(b []byte) (int, error) {
-	if u.left <= 0 {
+func (g *gzipped) Read(b []byte) (int, error) {
+	if g.left <= 0 {
 		return 0, fmt.Errorf("has more than %d GiB unpacked", maxFile>>30)
 	}
-	n, err := u.content.Read(b[:min(int64(len(b)), u.left)])
-	u.left -= int64(n)
+	n, err := g.content.Read(b[:min(int64(len(b)), g.left)])
+	g.left -= int64(n)
 	return n, err
 }
 
-func (u *gzipped) Close() error { return errors.Join(u.content.Close(), u.file.Close()) }
+func (g *gzipped) Close() error { return errors.Join(g.content.Close(), g.file.Close()) }

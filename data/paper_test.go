@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // skewed returns the sizes of a preset after skew, for some seeds.
@@ -16,7 +18,7 @@ func skewed(t *testing.T, preset string, smallest int) []Description {
 	var all []Description
 	for seed := uint64(1); seed <= 5; seed++ {
 		cfg := Defaults()
-		cfg.Preset, cfg.Skew, cfg.SkewMin, cfg.Seed = preset, true, smallest, seed
+		cfg.Preset, cfg.Skew, cfg.Seed = preset, smallest, seed
 		cfg.Synthetic.Features = 8 // sizes do not depend on it
 		cfg.Synthetic.Factors = 4
 		split := prepared(t, cfg)
@@ -45,16 +47,15 @@ func TestSkewedSetsSmallestAndLargestTask(t *testing.T) {
 	} {
 		for _, d := range skewed(t, c.preset, c.low) {
 			if d.Tasks != c.tasks || d.RowsMin != c.low || d.RowsMax != c.high {
-				t.Errorf("%s: %d tasks of %d to %d rows, want %d of %d to %d", c.preset, d.Tasks, d.RowsMin, d.RowsMax, c.tasks, c.low, c.high)
+				t.Errorf("%s: %d tasks of %d to %d rows, want %d of %d to %d", c.preset, d.Tasks, d.RowsMin, d.RowsMax,
+					c.tasks, c.low, c.high)
 			}
-			if ratio := float64(d.RowsMax) / float64(d.RowsMin); math.Round(ratio/10) < 10 {
-				t.Errorf("%s: sizes differ by a factor of %g", c.preset, ratio)
-			}
+			ratio := float64(d.RowsMax) / float64(d.RowsMin)
+			expect.That(t, math.Round(ratio/10) >= 10, "%s: sizes differ by a factor of %g", c.preset, ratio)
 			// The distribution of sizes is not published. Ours is uniform, which is near
 			// the table for two of the sets.
-			if math.Abs(d.RowsDeviation-c.deviation) > c.deviation*c.tolerance {
-				t.Errorf("%s: standard deviation %.2f, the table's is %.2f", c.preset, d.RowsDeviation, c.deviation)
-			}
+			expect.That(t, math.Abs(d.RowsDeviation-c.deviation) <= c.deviation*c.tolerance,
+				"%s: standard deviation %.2f, the table's is %.2f", c.preset, d.RowsDeviation, c.deviation)
 			t.Logf("%s: standard deviation %.2f, the table has %.2f", c.preset, d.RowsDeviation, c.deviation)
 		}
 	}
@@ -65,19 +66,13 @@ func TestSkewedSetsSmallestAndLargestTask(t *testing.T) {
 func TestSplitIsThreeQuartersOfEachTask(t *testing.T) {
 	set := numbered(40, 200, 81)
 	cfg := Defaults()
-	if cfg.TestFraction != 0.25 {
-		t.Errorf("the default test fraction is %g", cfg.TestFraction)
-	}
+	expect.That(t, cfg.TestFraction == 0.25, "the default test fraction is %g", cfg.TestFraction)
 	var first *Split
 	for seed := range uint64(3) {
-		split, err := gathered(splitSet(set, cfg.TestFraction, seed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := expect.Value(gathered(splitSet(set, cfg.TestFraction, seed)))(t)
 		for k, want := range []int{30, 150, 60} {
-			if n := split.Train.Clients[k].X.Rows; n != want {
-				t.Errorf("task %d: %d of %d rows to train on, want %d", k, n, set.Clients[k].X.Rows, want)
-			}
+			n := split.Train.Clients[k].X.Rows
+			expect.That(t, n == want, "task %d: %d of %d rows to train on, want %d", k, n, set.Clients[k].X.Rows, want)
 		}
 		requirePartition(t, set, split)
 		if first == nil {
@@ -94,10 +89,7 @@ func TestFiveFoldsTestEveryRowOnce(t *testing.T) {
 	set := numbered(43, 20)
 	seen := []map[int]int{{}, {}}
 	for fold := range 5 {
-		split, err := Fold(set, 5, fold, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := expect.Value(Fold(set, 5, fold, 1))(t)
 		requirePartition(t, set, split)
 		for k := range split.Test.Clients {
 			for _, row := range rowsOf(t, &split.Test.Clients[k]) {
@@ -106,13 +98,10 @@ func TestFiveFoldsTestEveryRowOnce(t *testing.T) {
 		}
 	}
 	for k, rows := range seen {
-		if len(rows) != set.Clients[k].X.Rows {
-			t.Errorf("task %d: %d of %d rows were tested on", k, len(rows), set.Clients[k].X.Rows)
-		}
+		expect.That(t, len(rows) == set.Clients[k].X.Rows,
+			"task %d: %d of %d rows were tested on", k, len(rows), set.Clients[k].X.Rows)
 		for row, times := range rows {
-			if times != 1 {
-				t.Errorf("task %d: row %v was tested on %d times", k, row, times)
-			}
+			expect.That(t, times == 1, "task %d: row %v was tested on %d times", k, row, times)
 		}
 	}
 }

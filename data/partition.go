@@ -20,14 +20,27 @@ const (
 // divided among clients. Every row goes to exactly one client. Keys of other methods must
 // have their defaults.
 type PartitionConfig struct {
-	Method   string  `toml:"method" doc:"how the rows of a set without clients are divided among clients: iid (at random, in equal parts), shards (sorted by label, in equal shards), dirichlet (equal parts, classes by a Dirichlet distribution) or power-law (parts of different sizes); empty: the clients are those of the set. docs/data.md has the definitions"`
-	Clients  int     `toml:"clients" doc:"number of clients; a method needs it"`
-	Merge    bool    `toml:"merge" doc:"first put the rows of all clients together; false: the set must have no more than one"`
-	Shards   int     `toml:"shards" doc:"shards: number of shards of a client. A client has about as many classes"`
-	Alpha    float64 `toml:"alpha" doc:"dirichlet: concentration, positive. A small value gives a client few classes, a large one the classes of the whole set"`
-	Exponent float64 `toml:"exponent" doc:"power-law: the client of rank k has rows in proportion to k to the power of -exponent, after the first rows_min; 0: equal parts"`
-	Classes  int     `toml:"classes" doc:"power-law: number of classes of a client; 0: rows at random, of any class"`
-	RowsMin  int     `toml:"rows_min" doc:"power-law: rows that every client has at least, before the split into training and test rows"`
+	// how the rows of a set without clients are divided among clients: iid (at random, in equal
+	// parts), shards (sorted by label, in equal shards), dirichlet (equal parts, classes by a
+	// Dirichlet distribution) or power-law (parts of different sizes); empty: the clients are those
+	// of the set. docs/data.md has the definitions
+	Method string `toml:"method"`
+	// number of clients; a method needs it
+	Clients int `toml:"clients"`
+	// first put the rows of all clients together; false: the set must have no more than one
+	Merge bool `toml:"merge"`
+	// shards: number of shards of a client. A client has about as many classes
+	Shards int `toml:"shards"`
+	// dirichlet: concentration, positive. A small value gives a client few classes, a large one the
+	// classes of the whole set
+	Alpha float64 `toml:"alpha"`
+	// power-law: the client of rank k has rows in proportion to k to the power of -exponent, after
+	// the first rows_min; 0: equal parts
+	Exponent float64 `toml:"exponent"`
+	// power-law: number of classes of a client
+	Classes int `toml:"classes" absent:"0: rows at random, of any class"`
+	// power-law: rows that every client has at least, before the split into training and test rows
+	RowsMin int `toml:"rows_min"`
 }
 
 // defaultPartition returns the parameters of methods that are not set.
@@ -41,11 +54,13 @@ func (c *Config) validatePartition(check *config.Checker) {
 	in := check.In("partition")
 	in.OneOfOrEmpty("method", p.Method, PartitionIID, PartitionShards, PartitionDirichlet, PartitionPowerLaw)
 	const most = 1 << 26 // as many clients as the engine numbers
-	in.Require(p.Method == "" || p.Clients >= 1 && p.Clients <= most, "clients", p.Clients, fmt.Sprintf("must be in [1, %d]", most))
+	in.Require(p.Method == "" || p.Clients >= 1 && p.Clients <= most, "clients", p.Clients,
+		fmt.Sprintf("must be in [1, %d]", most))
 	in.Require(p.Shards >= 1 && p.Shards <= most, "shards", p.Shards, fmt.Sprintf("must be in [1, %d]", most))
 	in.Require(p.Alpha >= 1e-9 && p.Alpha <= 1e9, "alpha", p.Alpha, "must be in [1e-9, 1e9]")
 	in.Require(p.Exponent >= 0 && p.Exponent <= 10, "exponent", p.Exponent, "must be in [0, 10]")
-	in.Require(p.Classes >= 0 && p.Classes <= mostClasses, "classes", p.Classes, fmt.Sprintf("must be in [0, %d]", mostClasses))
+	in.Require(p.Classes >= 0 && p.Classes <= mostClasses, "classes", p.Classes,
+		fmt.Sprintf("must be in [0, %d]", mostClasses))
 	in.Require(p.RowsMin >= 1 && p.RowsMin <= math.MaxInt32, "rows_min", p.RowsMin, "must be at least 1")
 
 	foreign := func(key string, value any, untouched bool, method string) {
@@ -69,11 +84,14 @@ func (c *Config) validatePartition(check *config.Checker) {
 		return
 	}
 	if c.Target == TargetReal {
-		in.Require(p.Method != PartitionDirichlet, "method", p.Method, "must be another when target is \"real\": the rows have no classes. shards divides them by their targets")
+		in.Require(p.Method != PartitionDirichlet, "method", p.Method,
+			"must be another when target is \"real\": the rows have no classes. shards divides them by their targets")
 		in.Require(p.Classes == 0, "classes", p.Classes, "must be 0 when target is \"real\": the rows have no classes")
 	}
-	check.Require(!c.Skew, "skew", c.Skew, "must be false with a partition, whose rows are all used; power-law gives clients of different sizes")
-	check.Require(c.ClientsPerTask == 1, "clients_per_task", c.ClientsPerTask, "must be 1 with a partition: increase data.partition.clients instead")
+	check.Require(c.Skew == 0, "skew", c.Skew,
+		"must be left out with a partition, whose rows are all used; power-law gives clients of different sizes")
+	check.Require(c.ClientsPerTask == 1, "clients_per_task", c.ClientsPerTask,
+		"must be 1 with a partition: increase data.partition.clients instead")
 }
 
 // partition divides the only task of a set among clients. Rows that the source holds out

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/rng"
 )
@@ -47,10 +48,7 @@ func parted(t *testing.T, set *Set, p PartitionConfig) *Set {
 	cfg := Defaults()
 	cfg.Target = TargetClasses
 	cfg.Partition = p
-	out, err := gathered(cfg.partition(set))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := expect.Value(gathered(cfg.partition(set)))(t)
 	return out
 }
 
@@ -108,14 +106,11 @@ func TestPartitionUsesEveryRowOnce(t *testing.T) {
 		set := centralSet(rows, tested)
 		all := &set.Clients[0]
 		out := parted(t, set, p)
-		if len(out.Clients) != p.Clients {
-			t.Fatalf("%+v: %d clients", p, len(out.Clients))
-		}
+		expect.Must(t, len(out.Clients) == p.Clients, "%+v: %d clients", p, len(out.Clients))
 		seen := make([]int, len(all.Y))
 		for k, task := range out.Clients {
-			if task.Name != fmt.Sprint(k+1) || task.X.Rows != len(task.Y) {
-				t.Errorf("%+v: client %d is named %q and has %d rows of %d labels", p, k, task.Name, task.X.Rows, len(task.Y))
-			}
+			expect.That(t, task.Name == fmt.Sprint(k+1) && task.X.Rows == len(task.Y),
+				"%+v: client %d is named %q and has %d rows of %d labels", p, k, task.Name, task.X.Rows, len(task.Y))
 			for i, y := range task.Y {
 				row := int(task.X.Row(i)[0])
 				seen[row]++
@@ -125,19 +120,16 @@ func TestPartitionUsesEveryRowOnce(t *testing.T) {
 			}
 		}
 		for row, n := range seen {
-			if n != 1 {
-				t.Fatalf("%+v: row %d is used %d times", p, row, n)
-			}
+			expect.Must(t, n == 1, "%+v: row %d is used %d times", p, row, n)
 		}
 		trained, held := counts(out)
 		for k := range out.Clients {
-			if total(trained[k]) == 0 {
-				t.Errorf("%+v: client %d has no training rows", p, k)
-			}
+			expect.That(t, total(trained[k]) != 0, "%+v: client %d has no training rows", p, k)
 			for c := range rows {
 				quota := float64(tested[c]) * float64(trained[k][c]) / float64(rows[c])
 				if math.Abs(float64(held[k][c])-quota) >= 1 {
-					t.Errorf("%+v: client %d has %d held rows of class %d for %d training rows", p, k, held[k][c], c, trained[k][c])
+					t.Errorf("%+v: client %d has %d held rows of class %d for %d training rows", p, k, held[k][c], c,
+						trained[k][c])
 				}
 			}
 		}
@@ -155,9 +147,7 @@ func TestPartitionUsesEveryRowOnce(t *testing.T) {
 func TestHeldRowsOfUnknownClass(t *testing.T) {
 	_, held := counts(parted(t, centralSet([]int{40, 0, 40}, []int{0, 16, 0}), partitionOf(PartitionShards, 4, nil)))
 	for k := range held {
-		if held[k][1] != 4 {
-			t.Errorf("client %d has %d of 16 held rows", k, held[k][1])
-		}
+		expect.That(t, held[k][1] == 4, "client %d has %d of 16 held rows", k, held[k][1])
 	}
 }
 
@@ -166,14 +156,10 @@ func TestPartitionOfRowsThatAreNotHeld(t *testing.T) {
 	cfg := Defaults()
 	cfg.TestRows = TestRowsRandom
 	cfg.Partition = partitionOf(PartitionIID, 4, nil)
-	out, err := gathered(cfg.partition(centralSet([]int{30, 30}, []int{10, 10})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := expect.Value(gathered(cfg.partition(centralSet([]int{30, 30}, []int{10, 10}))))(t)
 	for _, task := range out.Clients {
-		if len(task.Y) != 20 || task.Held != 0 {
-			t.Errorf("client %s: %d rows, %d held", task.Name, len(task.Y), task.Held)
-		}
+		expect.That(t, len(task.Y) == 20 && task.Held == 0,
+			"client %s: %d rows, %d held", task.Name, len(task.Y), task.Held)
 	}
 }
 
@@ -195,38 +181,31 @@ func TestIIDPartitionHasNoPattern(t *testing.T) {
 			}
 		}
 		freedom := 99.0 * 4
-		if math.Abs(statistic-freedom) > 5*math.Sqrt(2*freedom) {
-			t.Errorf("%s: chi-square %.1f with %g degrees of freedom", p.Method, statistic, freedom)
-		}
+		expect.That(t, math.Abs(statistic-freedom) <= 5*math.Sqrt(2*freedom),
+			"%s: chi-square %.1f with %g degrees of freedom", p.Method, statistic, freedom)
 	}
 }
 
 // Shards: McMahan et al.'s setting. 10 classes of 600 rows in 200 shards of 30 rows: a
 // client has two shards, so at most two classes, and 20 shards are of each class.
 func TestShardsHaveTheirClasses(t *testing.T) {
-	trained, _ := counts(parted(t, centralSet(slices.Repeat([]int{600}, 10), make([]int, 10)), partitionOf(PartitionShards, 100, nil)))
+	trained, _ :=
+		counts(parted(t, centralSet(slices.Repeat([]int{600}, 10), make([]int, 10)),
+			partitionOf(PartitionShards, 100, nil)))
 	shards, pairs := make([]int, 10), 0
 	for k, of := range trained {
 		classes := 0
 		for c, n := range of {
-			if n%30 != 0 {
-				t.Fatalf("client %d has %d rows of class %d", k, n, c)
-			}
+			expect.Must(t, n%30 == 0, "client %d has %d rows of class %d", k, n, c)
 			shards[c] += n / 30
 			classes += min(n, 1)
 		}
-		if total(of) != 60 || classes > 2 {
-			t.Fatalf("client %d has %d rows of %d classes", k, total(of), classes)
-		}
+		expect.Must(t, total(of) == 60 && classes <= 2, "client %d has %d rows of %d classes", k, total(of), classes)
 		pairs += classes - 1
 	}
-	if !slices.Equal(shards, slices.Repeat([]int{20}, 10)) {
-		t.Errorf("shards by class: %v", shards)
-	}
+	expect.That(t, slices.Equal(shards, slices.Repeat([]int{20}, 10)), "shards by class: %v", shards)
 	// A pair of shards differs in class with probability 180/199: 90.5 clients, deviation 2.9.
-	if pairs < 76 || pairs == 100 {
-		t.Errorf("%d of 100 clients have two classes", pairs)
-	}
+	expect.That(t, pairs >= 76 && pairs != 100, "%d of 100 clients have two classes", pairs)
 }
 
 // Uneven classes: the rows of a client are whole shards of the sorted labels, which a
@@ -272,9 +251,7 @@ func TestShardsAreCutFromSortedLabels(t *testing.T) {
 		}
 		return false
 	}
-	if !place(0) {
-		t.Errorf("no way to deal the shards gives %v", trained)
-	}
+	expect.That(t, place(0), "no way to deal the shards gives %v", trained)
 }
 
 // Shares of classes of clients that have rows to choose from have the moments of the
@@ -284,7 +261,10 @@ func TestDirichletMoments(t *testing.T) {
 	rows := []int{10_000, 6_000, 4_000, 20_000}
 	const clients, first, each = 1000, 200, 40
 	for _, alpha := range []float64{0.1, 1, 10, 100} {
-		trained, _ := counts(parted(t, centralSet(rows, make([]int, 4)), partitionOf(PartitionDirichlet, clients, func(p *PartitionConfig) { p.Alpha = alpha })))
+		trained, _ :=
+			counts(
+				parted(t, centralSet(rows, make([]int, 4)),
+					partitionOf(PartitionDirichlet, clients, func(p *PartitionConfig) { p.Alpha = alpha })))
 		for c := range rows {
 			p := float64(rows[c]) / 40_000
 			mean, squares := 0.0, 0.0
@@ -294,9 +274,8 @@ func TestDirichletMoments(t *testing.T) {
 				squares += (share - p) * (share - p) / first
 			}
 			variance := p * (1 - p) * (each + alpha) / (each * (1 + alpha))
-			if math.Abs(mean-p) > 3*math.Sqrt(variance/first) {
-				t.Errorf("alpha %g, class %d: mean share %.4f, want %.4f", alpha, c, mean, p)
-			}
+			expect.That(t, math.Abs(mean-p) <= 3*math.Sqrt(variance/first),
+				"alpha %g, class %d: mean share %.4f, want %.4f", alpha, c, mean, p)
 			if math.Abs(squares/variance-1) > 0.3 { // deviation of the estimate: 10 % for normal shares
 				t.Errorf("alpha %g, class %d: variance %.5f, want %.5f", alpha, c, squares, variance)
 			}
@@ -306,11 +285,11 @@ func TestDirichletMoments(t *testing.T) {
 
 // A concentration near 0 gives clients one class each, until it has no rows left.
 func TestDirichletOfOneClass(t *testing.T) {
-	trained, _ := counts(parted(t, centralSet(slices.Repeat([]int{200}, 5), make([]int, 5)), partitionOf(PartitionDirichlet, 50, func(p *PartitionConfig) { p.Alpha = 1e-12 })))
+	trained, _ :=
+		counts(parted(t, centralSet(slices.Repeat([]int{200}, 5), make([]int, 5)),
+			partitionOf(PartitionDirichlet, 50, func(p *PartitionConfig) { p.Alpha = 1e-12 })))
 	for k, of := range trained {
-		if slices.Max(of) != 20 {
-			t.Errorf("client %d has %v", k, of)
-		}
+		expect.That(t, slices.Max(of) == 20, "client %d has %v", k, of)
 	}
 }
 
@@ -342,9 +321,7 @@ func TestDirichletDrawsWithoutReplacement(t *testing.T) {
 			want[c]++
 			left[c]--
 		}
-		if !slices.Equal(trained[k], want) {
-			t.Errorf("client %d has %v, want %v", k, trained[k], want)
-		}
+		expect.That(t, slices.Equal(trained[k], want), "client %d has %v, want %v", k, trained[k], want)
 	}
 }
 
@@ -361,20 +338,15 @@ func TestGammaMoments(t *testing.T) {
 			mean += g / n
 			squares += (g - shape) * (g - shape) / n
 		}
-		if math.Abs(mean-shape) > 4*math.Sqrt(shape/n) {
-			t.Errorf("shape %g: mean %v", shape, mean)
-		}
-		if fourth := 3*shape*shape + 6*shape; math.Abs(squares-shape) > 4*math.Sqrt(fourth/n) {
-			t.Errorf("shape %g: variance %v", shape, squares)
-		}
+		expect.That(t, math.Abs(mean-shape) <= 4*math.Sqrt(shape/n), "shape %g: mean %v", shape, mean)
+		fourth := 3*shape*shape + 6*shape
+		expect.That(t, math.Abs(squares-shape) <= 4*math.Sqrt(fourth/n), "shape %g: variance %v", shape, squares)
 	}
 	stream, mean := rng.New(3, rng.Partition, 0, 0), 0.0
 	for range n {
 		mean += logGamma(0.01, &stream) / n
 	}
-	if math.Abs(mean+100.5608854579) > 4*100/math.Sqrt(n) {
-		t.Errorf("mean logarithm of shape 0.01: %v", mean)
-	}
+	expect.That(t, math.Abs(mean+100.5608854579) <= 4*100/math.Sqrt(n), "mean logarithm of shape 0.01: %v", mean)
 }
 
 // Sizes follow the ranks: a slow twin computes the quotas, and every size differs from
@@ -383,16 +355,15 @@ func TestPowerLawSizes(t *testing.T) {
 	for _, classes := range []int{0, 1, 2, 5} {
 		rows := []int{900, 500, 700, 400, 500}
 		const clients, least = 40, 7
-		out := parted(t, centralSet(rows, make([]int, 5)), partitionOf(PartitionPowerLaw, clients, func(p *PartitionConfig) {
-			p.Classes, p.RowsMin, p.Exponent = classes, least, 1.3
-		}))
+		out := parted(t, centralSet(rows, make([]int, 5)),
+			partitionOf(PartitionPowerLaw, clients, func(p *PartitionConfig) {
+				p.Classes, p.RowsMin, p.Exponent = classes, least, 1.3
+			}))
 		trained, _ := counts(out)
 		sizes := make([]float64, clients)
 		for k := range trained {
 			sizes[k] = float64(total(trained[k]))
-			if sizes[k] < least {
-				t.Errorf("classes %d: client %d has %g rows", classes, k, sizes[k])
-			}
+			expect.That(t, sizes[k] >= least, "classes %d: client %d has %g rows", classes, k, sizes[k])
 			for c, n := range trained[k] {
 				if own := (c-k%5+5)%5 < classes; classes > 0 && n > 0 && !own {
 					t.Errorf("classes %d: client %d has %d rows of class %d", classes, k, n, c)
@@ -409,9 +380,8 @@ func TestPowerLawSizes(t *testing.T) {
 			sum += math.Pow(float64(r+1), -1.3)
 		}
 		for r, n := range sizes {
-			if quota := least + (3000-clients*least)*math.Pow(float64(r+1), -1.3)/sum; math.Abs(n-quota) > 1 {
-				t.Errorf("rank %d has %g rows, want %.2f", r+1, n, quota)
-			}
+			quota := least + (3000-clients*least)*math.Pow(float64(r+1), -1.3)/sum
+			expect.That(t, math.Abs(n-quota) <= 1, "rank %d has %g rows, want %.2f", r+1, n, quota)
 		}
 	}
 }
@@ -420,9 +390,12 @@ func TestPowerLawSizes(t *testing.T) {
 // the class.
 func TestPowerLawOfClasses(t *testing.T) {
 	const clients, base = 20, 4
-	trained, _ := counts(parted(t, centralSet([]int{4000, 8000}, []int{0, 0}), partitionOf(PartitionPowerLaw, clients, func(p *PartitionConfig) {
-		p.Classes, p.RowsMin = 2, 2*base
-	})))
+	trained, _ :=
+		counts(
+			parted(t, centralSet([]int{4000, 8000}, []int{0, 0}),
+				partitionOf(PartitionPowerLaw, clients, func(p *PartitionConfig) {
+					p.Classes, p.RowsMin = 2, 2*base
+				})))
 	for c, rows := range []float64{4000, 8000} {
 		var sizes []float64
 		for k := range trained {
@@ -435,9 +408,8 @@ func TestPowerLawOfClasses(t *testing.T) {
 			harmonic += 1 / float64(r+1)
 		}
 		for r, n := range sizes {
-			if quota := base + (rows-clients*base)/(float64(r+1)*harmonic); math.Abs(n-quota) > 1 {
-				t.Errorf("class %d, rank %d: %g rows, want %.2f", c, r+1, n, quota)
-			}
+			quota := base + (rows-clients*base)/(float64(r+1)*harmonic)
+			expect.That(t, math.Abs(n-quota) <= 1, "class %d, rank %d: %g rows, want %.2f", c, r+1, n, quota)
 		}
 	}
 }
@@ -459,13 +431,10 @@ func TestShardsOfRealTargets(t *testing.T) {
 		for _, y := range task.Y[:40] {
 			ranges[int(y)/20]++
 		}
-		if len(task.Y) != 50 || task.Held != 10 || len(ranges) != 2 {
-			t.Errorf("client %d: %d rows, %d held, targets in %v", k, len(task.Y), task.Held, ranges)
-		}
+		expect.That(t, len(task.Y) == 50 && task.Held == 10 && len(ranges) == 2,
+			"client %d: %d rows, %d held, targets in %v", k, len(task.Y), task.Held, ranges)
 		for _, y := range task.Y[40:] {
-			if ranges[int(y)/20] == 0 {
-				t.Errorf("client %d: held target %v outside of %v", k, y, ranges)
-			}
+			expect.That(t, ranges[int(y)/20] != 0, "client %d: held target %v outside of %v", k, y, ranges)
 		}
 	}
 }
@@ -489,12 +458,9 @@ func TestPartitionIsDeterministic(t *testing.T) {
 		{partitionOf(PartitionPowerLaw, 10, nil), 0x55e8755b9c7f351e},
 	} {
 		first := digest(c.PartitionConfig, 1)
-		if first != digest(c.PartitionConfig, 1) || first == digest(c.PartitionConfig, 2) {
-			t.Errorf("%s: the seed does not decide", c.Method)
-		}
-		if first != c.want {
-			t.Errorf("%s: digest %#x, want %#x", c.Method, first, c.want)
-		}
+		expect.That(t, first == digest(c.PartitionConfig, 1) && first != digest(c.PartitionConfig, 2),
+			"%s: the seed does not decide", c.Method)
+		expect.That(t, first == c.want, "%s: digest %#x, want %#x", c.Method, first, c.want)
 	}
 }
 
@@ -505,28 +471,39 @@ func TestPartitionsRefused(t *testing.T) {
 		p    PartitionConfig
 		want string
 	}{
-		{partitionOf(PartitionIID, 101, nil), "data.partition.clients = 101: there are 100 training rows for 101 parts: reduce it"},
-		{partitionOf(PartitionShards, 101, nil), "data.partition.clients = 101: there are 100 training rows for 202 parts: reduce it"},
-		{partitionOf(PartitionShards, 60, nil), "data.partition.shards = 2: there are 100 training rows for 120 parts: reduce it"},
-		{partitionOf(PartitionPowerLaw, 10, func(p *PartitionConfig) { p.Classes = 4 }), "data.partition.classes = 4: must be at most 3: the set has 3 classes"},
-		{partitionOf(PartitionPowerLaw, 1, func(p *PartitionConfig) { p.Classes = 2 }), "data.partition.clients = 1: must be at least 2, so that each of 3 classes has a client, with 2 classes each"},
-		{partitionOf(PartitionPowerLaw, 20, func(p *PartitionConfig) { p.RowsMin = 6 }), "data.partition.rows_min = 6: there are 100 training rows, and 120 are needed: reduce it or data.partition.clients"},
-		{partitionOf(PartitionPowerLaw, 30, func(p *PartitionConfig) { p.Classes, p.RowsMin = 1, 3 }), "data.partition.rows_min = 3: class b has 20 training rows, and 30 are needed: reduce it or data.partition.clients"},
+		{partitionOf(PartitionIID, 101, nil),
+			"data.partition.clients = 101: there are 100 training rows for 101 parts: reduce it"},
+		{partitionOf(PartitionShards, 101, nil),
+			"data.partition.clients = 101: there are 100 training rows for 202 parts: reduce it"},
+		{partitionOf(PartitionShards, 60, nil),
+			"data.partition.shards = 2: there are 100 training rows for 120 parts: reduce it"},
+		{partitionOf(PartitionPowerLaw, 10, func(p *PartitionConfig) { p.Classes = 4 }),
+			"data.partition.classes = 4: must be at most 3: the set has 3 classes"},
+		{partitionOf(PartitionPowerLaw, 1, func(p *PartitionConfig) { p.Classes = 2 }),
+			"data.partition.clients = 1: must be at least 2, so that each of 3 classes has a client, " +
+				"with 2 classes each"},
+		{partitionOf(PartitionPowerLaw, 20, func(p *PartitionConfig) { p.RowsMin = 6 }),
+			"data.partition.rows_min = 6: there are 100 training rows, and 120 are needed: " +
+				"reduce it or data.partition.clients"},
+		{partitionOf(PartitionPowerLaw, 30, func(p *PartitionConfig) { p.Classes, p.RowsMin = 1, 3 }),
+			"data.partition.rows_min = 3: class b has 20 training rows, and 30 are needed: " +
+				"reduce it or data.partition.clients"},
 	} {
 		cfg := Defaults()
 		cfg.Partition = c.p
-		if _, err := cfg.partition(centralSet([]int{50, 20, 30}, []int{1, 1, 1})); err == nil || err.Error() != c.want {
-			t.Errorf("error %v, want %s", err, c.want)
-		}
+		_, err := cfg.partition(centralSet([]int{50, 20, 30}, []int{1, 1, 1}))
+		expect.That(t, err != nil && err.Error() == c.want, "error %v, want %s", err, c.want)
 	}
 	cfg := Defaults()
 	cfg.Partition = partitionOf(PartitionIID, 10, nil)
-	const want = "data.partition.method = \"iid\": the set has 20 clients, so it is federated already: set data.partition.merge = true to put their rows together first, or remove the method"
+	const want = "data.partition.method = \"iid\": the set has 20 clients, so it is federated already: " +
+		"set data.partition.merge = true to put their rows together first, or remove the method"
 	if _, err := Load(cfg); err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	cfg.Partition.Merge = true
-	if set, err := Load(cfg); err != nil || len(set.Clients) != 10 || set.Name != "synthetic (generated), 10 clients by iid" {
+	if set, err := Load(cfg); err != nil || len(set.Clients) != 10 ||
+		set.Name != "synthetic (generated), 10 clients by iid" {
 		t.Errorf("merged: %v, %v", set, err)
 	}
 }
@@ -537,28 +514,39 @@ func TestPartitionConfigs(t *testing.T) {
 		change func(c *Config)
 		want   string
 	}{
-		{func(c *Config) { c.Partition.Method, c.Partition.Clients = "dirchlet", 5 }, `partition.method = "dirchlet": must be one of iid, shards, dirichlet, power-law (did you mean "dirichlet"?)`},
-		{func(c *Config) { c.Partition.Clients = 7 }, "partition.clients = 7: has no effect without data.partition.method"},
-		{func(c *Config) { c.Partition.Clients = 100 }, "partition.clients = 100: has no effect without data.partition.method"},
-		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 0, nil) }, "partition.clients = 0: must be in [1, 67108864]"},
+		{func(c *Config) { c.Partition.Method, c.Partition.Clients = "dirchlet", 5 },
+			`partition.method = "dirchlet": must be one of iid, shards, dirichlet, ` +
+				`power-law (did you mean "dirichlet"?)`},
+		{func(c *Config) { c.Partition.Clients = 7 },
+			"partition.clients = 7: has no effect without data.partition.method"},
+		{func(c *Config) { c.Partition.Clients = 100 },
+			"partition.clients = 100: has no effect without data.partition.method"},
+		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 0, nil) },
+			"partition.clients = 0: must be in [1, 67108864]"},
 		{func(c *Config) {
 			c.Partition = partitionOf(PartitionShards, 5, func(p *PartitionConfig) { p.Alpha = 2 })
 		}, `partition.alpha = 2: has no effect when method is "shards"; it belongs to "dirichlet"`},
 		{func(c *Config) {
 			c.Partition = partitionOf(PartitionDirichlet, 5, func(p *PartitionConfig) { p.Alpha = math.NaN() })
 		}, "partition.alpha = NaN: must be in [1e-9, 1e9]"},
-		{func(c *Config) { c.Partition = partitionOf(PartitionDirichlet, 5, nil); c.Target = TargetReal }, `partition.method = "dirichlet": must be another when target is "real": the rows have no classes. shards divides them by their targets`},
-		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.Skew = true }, "skew = true: must be false with a partition, whose rows are all used; power-law gives clients of different sizes"},
-		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.ClientsPerTask = 2 }, "clients_per_task = 2: must be 1 with a partition: increase data.partition.clients instead"},
-		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.Resident = false }, "resident = false: must be true unless the set is generated, without standardize, skew, clients_per_task and partition: other sets cannot be generated again client by client"},
+		{func(c *Config) { c.Partition = partitionOf(PartitionDirichlet, 5, nil); c.Target = TargetReal },
+			`partition.method = "dirichlet": must be another when target is "real": the rows have no classes. ` +
+				`shards divides them by their targets`},
+		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.Skew = 3 },
+			"skew = 3: must be left out with a partition, whose rows are all used; power-law gives clients of " +
+				"different sizes"},
+		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.ClientsPerTask = 2 },
+			"clients_per_task = 2: must be 1 with a partition: increase data.partition.clients instead"},
+		{func(c *Config) { c.Partition = partitionOf(PartitionIID, 5, nil); c.Resident = false },
+			"resident = false: must be true unless the set is generated, without standardize, skew, " +
+				"clients_per_task and partition: other sets cannot be generated again client by client"},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
 		check := config.NewChecker()
 		cfg.Validate(check)
-		if got := fmt.Sprint(check.Problems()); got != "["+c.want+"]" {
-			t.Errorf("problems %s, want %s", got, c.want)
-		}
+		got := fmt.Sprint(check.Problems())
+		expect.That(t, got == "["+c.want+"]", "problems %s, want %s", got, c.want)
 	}
 }
 
@@ -570,17 +558,13 @@ func TestPartitionIsPrepared(t *testing.T) {
 	cfg.Partition = partitionOf(PartitionPowerLaw, 25, func(p *PartitionConfig) { p.RowsMin = 4 })
 	split := prepared(t, cfg)
 	rows, _, features, _, err := Sizes(cfg)
-	if err != nil || features != 41 || len(rows) != 25 {
-		t.Fatalf("%d sizes, %d features: %v", len(rows), features, err)
-	}
+	expect.Must(t, err == nil && features == 41 && len(rows) == 25,
+		"%d sizes, %d features: %v", len(rows), features, err)
 	all := 0
 	for k, n := range rows {
 		all += int(n) + split.Test.Clients[k].X.Rows
-		if int(n) != split.Train.Clients[k].X.Rows || split.Train.TaskOf(k) != 0 {
-			t.Errorf("client %d: %d rows, want %d", k, n, split.Train.Clients[k].X.Rows)
-		}
+		expect.That(t, int(n) == split.Train.Clients[k].X.Rows && split.Train.TaskOf(k) == 0,
+			"client %d: %d rows, want %d", k, n, split.Train.Clients[k].X.Rows)
 	}
-	if all != totalRows(1000) {
-		t.Errorf("%d rows in all", all)
-	}
+	expect.That(t, all == totalRows(1000), "%d rows in all", all)
 }

@@ -3,6 +3,8 @@ package data
 import (
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -19,27 +21,22 @@ func TestPoolPutsAllDevicesIntoOneTask(t *testing.T) {
 		apart := prepared(t, cfg)
 		cfg.Pool = true
 		pooled := prepared(t, cfg)
-		if n := len(pooled.Train.Clients); n != 20*devices {
-			t.Errorf("%d devices, want %d: 20 tasks shared by %d each", n, 20*devices, devices)
-		}
-		if n := len(pooled.Test.Clients); n != 20 {
-			t.Errorf("%d test sets, want one for each of the 20 tasks there were", n)
-		}
-		for name, pair := range map[string][2]*Set{"training": {pooled.Train, apart.Train}, "test": {pooled.Test, apart.Test}} {
+		n := len(pooled.Train.Clients)
+		expect.That(t, n == 20*devices, "%d devices, want %d: 20 tasks shared by %d each", n, 20*devices, devices)
+		n = len(pooled.Test.Clients)
+		expect.That(t, n == 20, "%d test sets, want one for each of the 20 tasks there were", n)
+		for name, pair := range map[string][2]*Set{"training": {pooled.Train, apart.Train},
+			"test": {pooled.Test, apart.Test}} {
 			got, want := pair[0], pair[1]
-			if len(got.Owner) != len(got.Clients) {
-				t.Fatalf("%s: %d owners of %d elements", name, len(got.Owner), len(got.Clients))
-			}
+			expect.Must(t, len(got.Owner) == len(got.Clients),
+				"%s: %d owners of %d elements", name, len(got.Owner), len(got.Clients))
 			for k := range got.Clients {
-				if got.TaskOf(k) != 0 {
-					t.Errorf("%s: element %d belongs to task %d, want 0", name, k, got.TaskOf(k))
-				}
+				expect.That(t, got.TaskOf(k) == 0, "%s: element %d belongs to task %d, want 0", name, k, got.TaskOf(k))
 			}
 			same := *got
 			same.Owner = want.Owner
-			if diff := cmp.Diff(*want, same, cmpopts.IgnoreUnexported(Set{}, Client{})); diff != "" {
-				t.Errorf("%s: pooling changes more than the owners (-apart +pooled):\n%s", name, diff)
-			}
+			diff := cmp.Diff(*want, same, cmpopts.IgnoreUnexported(Set{}, Client{}))
+			expect.That(t, diff == "", "%s: pooling changes more than the owners (-apart +pooled):\n%s", name, diff)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 )
 
@@ -17,9 +18,7 @@ func widen(t testing.TB, set *Set) {
 	t.Helper()
 	for k := range set.Clients {
 		task := &set.Clients[k]
-		if task.X.Single == nil || task.X.Data != nil {
-			t.Fatal("rows are not held in single precision")
-		}
+		expect.Must(t, task.X.Single != nil && task.X.Data == nil, "rows are not held in single precision")
 		wide := NewMatrix(task.X.Rows, task.X.Cols)
 		for i := range task.X.Rows {
 			task.X.Values(i, wide.Row(i))
@@ -43,23 +42,19 @@ func TestSinglePrecisionHoldsRoundedValues(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		cfg := Defaults()
 		s := &cfg.Synthetic
-		s.Clients, s.Features, s.Factors = rapid.IntRange(3, 6).Draw(r, "tasks"), rapid.IntRange(4, 20).Draw(r, "features"), 4
+		s.Clients, s.Features, s.Factors = rapid.IntRange(3, 6).Draw(r, "tasks"),
+			rapid.IntRange(4, 20).Draw(r, "features"), 4
 		s.RowsMin, s.RowsMax = 6, 6+rapid.IntRange(0, 20).Draw(r, "more")
 		cfg.Bias = rapid.Bool().Draw(r, "bias")
 		cfg.Standardize = rapid.Bool().Draw(r, "standardize")
-		cfg.Skew = rapid.Bool().Draw(r, "skew") && s.RowsMax > s.RowsMin+3
-		cfg.SkewMin = 6
+		if rapid.Bool().Draw(r, "skew") && s.RowsMax > s.RowsMin+3 {
+			cfg.Skew = 6
+		}
 		cfg.ClientsPerTask = rapid.IntRange(1, 2).Draw(r, "clients_per_task")
 		cfg.Pool = rapid.Bool().Draw(r, "pool")
-		double, err := Prepare(cfg)
-		if err != nil {
-			r.Fatal(err)
-		}
+		double := expect.Value(Prepare(cfg))(r)
 		cfg.Precision = PrecisionSingle
-		single, err := Prepare(cfg)
-		if err != nil {
-			r.Fatal(err)
-		}
+		single := expect.Value(Prepare(cfg))(r)
 		roundValues(double.Train)
 		roundValues(double.Test)
 		widen(t, single.Train)
@@ -77,25 +72,17 @@ func TestSinglePrecisionIsReadLikeDouble(t *testing.T) {
 	split := prepared(t, cfg)
 	description, merged := Describe(split.Train), Merge(split.Train)
 	var file strings.Builder
-	if err := WriteCSV(&file, split.Train); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, WriteCSV(&file, split.Train))
 	widen(t, split.Train)
 	widen(t, merged)
 	var again strings.Builder
-	if err := WriteCSV(&again, split.Train); err != nil {
-		t.Fatal(err)
-	}
-	if want := Describe(split.Train); !cmp.Equal(description, want) {
-		t.Errorf("described as %v, want %v", description, want)
-	}
-	if description.ConstantFeatures != 1 {
-		t.Errorf("%d features are constant, want the bias alone", description.ConstantFeatures)
-	}
+	expect.NoError(t, WriteCSV(&again, split.Train))
+	want := Describe(split.Train)
+	expect.That(t, cmp.Equal(description, want), "described as %v, want %v", description, want)
+	expect.That(t, description.ConstantFeatures == 1,
+		"%d features are constant, want the bias alone", description.ConstantFeatures)
 	requireSameBits(t, Merge(split.Train), merged)
-	if file.String() != again.String() {
-		t.Error("written differently")
-	}
+	expect.That(t, file.String() == again.String(), "written differently")
 }
 
 func TestValuesBeyondSinglePrecisionAreRefused(t *testing.T) {
@@ -112,11 +99,8 @@ func TestValuesBeyondSinglePrecisionAreRefused(t *testing.T) {
 	}
 	err := cfg.Transform(&Split{Train: set(1), Test: set(-1e39)})
 	var problem config.Problem
-	if !errors.As(err, &problem) || problem.Key != "data.precision" {
-		t.Fatalf("%v is not a problem of the key", err)
-	}
-	const want = `data.precision = "float32": must be "float64": feature 1 of row 2 of client "a" of big.csv is -1e+39, float32 ends at 3.4e38`
-	if err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
+	expect.Must(t, errors.As(err, &problem) && problem.Key == "data.precision", "%v is not a problem of the key", err)
+	const want = `data.precision = "float32": must be "float64": feature 1 of row 2 of client "a" of big.csv is ` +
+		`-1e+39, float32 ends at 3.4e38`
+	expect.That(t, err.Error() == want, "got  %v\nwant %s", err, want)
 }

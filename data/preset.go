@@ -27,18 +27,18 @@ var presets = []struct {
 	SyntheticConfig
 }{
 	{"human-activity", SyntheticConfig{
-		Clients: 30, Features: 561, RowsMin: 210, RowsMax: 306, RowsDeviation: 26.75, Clusters: 3, Classes: 6, Factors: 26,
-		PositiveShare: 0.173, ClusterSpread: 0.45, ClientSpread: 0.15, Shift: 0.1,
+		Clients: 30, Features: 561, RowsMin: 210, RowsMax: 306, RowsDeviation: 26.75, Clusters: 3, Classes: 6,
+		Factors: 26, PositiveShare: 0.173, ClusterSpread: 0.45, ClientSpread: 0.15, Shift: 0.1,
 		Margin: 0.5, DifficultySpread: 0.3, Noise: 0.001, TargetNoise: 0.3,
 	}},
 	{"google-glass", SyntheticConfig{
-		Clients: 38, Features: 180, RowsMin: 524, RowsMax: 581, RowsDeviation: 11.07, Clusters: 4, Classes: 4, Factors: 60,
-		PositiveShare: 0.25, ClusterSpread: 0.45, ClientSpread: 0.2, Shift: 0.1,
+		Clients: 38, Features: 180, RowsMin: 524, RowsMax: 581, RowsDeviation: 11.07, Clusters: 4, Classes: 4,
+		Factors: 60, PositiveShare: 0.25, ClusterSpread: 0.45, ClientSpread: 0.2, Shift: 0.1,
 		Margin: 0.75, DifficultySpread: 0.3, Noise: 0.005, TargetNoise: 0.3,
 	}},
 	{"vehicle-sensor", SyntheticConfig{
-		Clients: 23, Features: 100, RowsMin: 872, RowsMax: 1933, RowsDeviation: 267.47, Clusters: 3, Classes: 2, Factors: 50,
-		PositiveShare: 0.5, ClusterSpread: 0.7, ClientSpread: 0.2, Shift: 0.1,
+		Clients: 23, Features: 100, RowsMin: 872, RowsMax: 1933, RowsDeviation: 267.47, Clusters: 3, Classes: 2,
+		Factors: 50, PositiveShare: 0.5, ClusterSpread: 0.7, ClientSpread: 0.2, Shift: 0.1,
 		Margin: 0.9, DifficultySpread: 0.3, Noise: 0.045, TargetNoise: 0.3,
 	}},
 	{"mnist-sized", SyntheticConfig{
@@ -84,7 +84,7 @@ func (s SyntheticConfig) over(base *SyntheticConfig, target string) SyntheticCon
 		}
 	}
 	shape := func(value *float64, preset float64) {
-		if *value < 0 {
+		if *value == unset {
 			*value = preset
 		}
 	}

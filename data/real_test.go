@@ -3,6 +3,7 @@ package data
 import (
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -13,11 +14,11 @@ func TestRealLandmine(t *testing.T) {
 	set := loaded(t, cfg)
 	d := Describe(set)
 	if d.Tasks != 29 || d.Features != 9 || d.Rows != 1464 || d.OneClassTasks != 2 {
-		t.Errorf("m = %d, d = %d, rows = %d, %d tasks of one class, want 29, 9, 1464, 2", d.Tasks, d.Features, d.Rows, d.OneClassTasks)
+		t.Errorf("m = %d, d = %d, rows = %d, %d tasks of one class, want 29, 9, 1464, 2", d.Tasks, d.Features, d.Rows,
+			d.OneClassTasks)
 	}
-	if set.Name != "landmine" || set.Clients[28].Name != "29" {
-		t.Errorf("set %q, last task %q", set.Name, set.Clients[28].Name)
-	}
+	expect.That(t, set.Name == "landmine" && set.Clients[28].Name == "29",
+		"set %q, last task %q", set.Name, set.Clients[28].Name)
 	t.Logf("\n%v", d)
 }
 

@@ -15,41 +15,41 @@ type RowReader interface {
 }
 
 // Defer gives a client so many rows of some features that are copied when the set is prepared.
-func (t *Client) Defer(from RowReader, rows, cols int) {
-	t.X = Matrix{Rows: rows, Cols: cols}
-	t.selected = &selection{from, numbersTo(rows)}
+func (c *Client) Defer(from RowReader, rows, cols int) {
+	c.X = Matrix{Rows: rows, Cols: cols}
+	c.selected = &selection{from, numbersTo(rows)}
 }
 
 // values returns row i for reading. It may write it to space.
-func (t *Client) values(i int, space []float64) []float64 {
-	if s := t.selected; s != nil {
+func (c *Client) values(i int, space []float64) []float64 {
+	if s := c.selected; s != nil {
 		return s.from.Values(int(s.rows[i]), space)
 	}
-	return t.X.Values(i, space)
+	return c.X.Values(i, space)
 }
 
 // pick returns the given rows, in the order of the task. Dense rows in double precision are selected
 // and not copied. pick sorts rows, which are the result's from then on.
-func (t *Client) pick(rows []int32) Client {
+func (c *Client) pick(rows []int32) Client {
 	slices.Sort(rows)
-	p := Client{Name: t.Name, Y: make([]float64, len(rows))}
+	p := Client{Name: c.Name, Y: make([]float64, len(rows))}
 	for i, row := range rows {
-		p.Y[i] = t.Y[row]
+		p.Y[i] = c.Y[row]
 	}
 	switch {
-	case !t.X.Dense():
-		p.X = t.X.pick(rows)
+	case !c.X.Dense():
+		p.X = c.X.pick(rows)
 		return p
-	case t.X.Single != nil:
-		p.X = NewSingle(len(rows), t.X.Cols)
+	case c.X.Single != nil:
+		p.X = NewSingle(len(rows), c.X.Cols)
 		for i, row := range rows {
-			p.X.copyRow(i, &t.X, int(row))
+			p.X.copyRow(i, &c.X, int(row))
 		}
 		return p
 	}
-	p.X = Matrix{Rows: len(rows), Cols: t.X.Cols}
-	p.selected = &selection{&t.X, rows}
-	if s := t.selected; s != nil {
+	p.X = Matrix{Rows: len(rows), Cols: c.X.Cols}
+	p.selected = &selection{&c.X, rows}
+	if s := c.selected; s != nil {
 		p.selected.from = s.from
 		for i, row := range rows {
 			rows[i] = s.rows[row]
@@ -65,7 +65,7 @@ func (s *Set) gather() {
 
 // gather copies the rows that clients of all parts have selected.
 func (s *Split) gather() {
-	for _, part := range s.Parts() {
+	for _, part := range s.all() {
 		part.gather()
 	}
 }

@@ -21,7 +21,9 @@ func Share(set *Set, devices int, seed uint64) (*Set, error) {
 		task := &set.Clients[t]
 		n := task.X.Rows
 		if n < devices {
-			return nil, fmt.Errorf("client %q of data set %q has %d training rows: they cannot be shared by %d clients", task.Name, set.Name, n, devices)
+			return nil,
+				fmt.Errorf("client %q of data set %q has %d training rows: they cannot be shared by %d clients",
+					task.Name, set.Name, n, devices)
 		}
 		rows := permutation(n, seed, rng.Share, t)
 		for k := range devices {

@@ -4,18 +4,18 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 func TestShareDealsEveryRowOutOnce(t *testing.T) {
 	cfg := Defaults()
 	set := loaded(t, cfg)
 	const devices = 3
-	shared, err := Share(set, devices, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := expect.Value(Share(set, devices, 7))(t)
 	if len(shared.Clients) != devices*len(set.Clients) || shared.Features != set.Features {
-		t.Fatalf("%d devices of %d features, want %d of %d", len(shared.Clients), shared.Features, devices*len(set.Clients), set.Features)
+		t.Fatalf("%d devices of %d features, want %d of %d", len(shared.Clients), shared.Features,
+			devices*len(set.Clients), set.Features)
 	}
 	for task := range set.Clients {
 		var got, want []float64
@@ -24,9 +24,8 @@ func TestShareDealsEveryRowOutOnce(t *testing.T) {
 		}
 		for k := range devices {
 			device := devices*task + k
-			if shared.TaskOf(device) != task {
-				t.Errorf("device %d belongs to task %d, want %d", device, shared.TaskOf(device), task)
-			}
+			expect.That(t, shared.TaskOf(device) == task,
+				"device %d belongs to task %d, want %d", device, shared.TaskOf(device), task)
 			x := &shared.Clients[device].X
 			if n := set.Clients[task].X.Rows; x.Rows < n/devices || x.Rows > n/devices+1 {
 				t.Errorf("device %d holds %d of %d rows", device, x.Rows, n)
@@ -38,9 +37,7 @@ func TestShareDealsEveryRowOutOnce(t *testing.T) {
 		sort.Float64s(got)
 		sort.Float64s(want)
 		for i := range want {
-			if got[i] != want[i] {
-				t.Fatalf("task %d: the rows dealt out are not the task's", task)
-			}
+			expect.Must(t, got[i] == want[i], "task %d: the rows dealt out are not the task's", task)
 		}
 	}
 	if _, err := Share(set, set.Clients[0].X.Rows+1, 7); err == nil {
@@ -52,7 +49,6 @@ func TestShareDealsEveryRowOutOnce(t *testing.T) {
 func TestShareByTooManyDevices(t *testing.T) {
 	cfg := Defaults()
 	cfg.ClientsPerTask = 1 << 60
-	if _, err := Prepare(cfg); err == nil || !strings.Contains(err.Error(), "cannot be shared by") {
-		t.Errorf("%v", err)
-	}
+	_, err := Prepare(cfg)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "cannot be shared by"), "%v", err)
 }

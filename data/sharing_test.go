@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -171,15 +172,11 @@ func TestSharingHelps(t *testing.T) {
 			cfg.Preset, cfg.Bias = c.preset, true
 			split := prepared(t, cfg)
 			global, local, multi := modelErrors(t, split, []float64{c.lambda}, c.passes, 3)
-			if multi > 0.9*local || multi > 0.7*global {
-				t.Errorf("multi-task %.4f is not well ahead of local %.4f and global %.4f", multi, local, global)
-			}
-			if global < local {
-				t.Errorf("global %.4f is ahead of local %.4f", global, local)
-			}
-			if global > c.global || multi > c.multi {
-				t.Errorf("errors of global %.4f, multi-task %.4f, want at most %.4f, %.4f", global, multi, c.global, c.multi)
-			}
+			expect.That(t, multi <= 0.9*local && multi <= 0.7*global,
+				"multi-task %.4f is not well ahead of local %.4f and global %.4f", multi, local, global)
+			expect.That(t, global >= local, "global %.4f is ahead of local %.4f", global, local)
+			expect.That(t, global <= c.global && multi <= c.multi,
+				"errors of global %.4f, multi-task %.4f, want at most %.4f, %.4f", global, multi, c.global, c.multi)
 		})
 	}
 }

@@ -42,7 +42,7 @@ func Sizes(cfg Config) (rows []int32, names []string, features, outputs int, err
 		return rows, cfg.Names(train), cfg.columns(train.Features), train.Outputs(), nil
 	}
 	if cfg.Source == SourceExternal {
-		rows, _ := cfg.External.Rows.of(cfg.External.Clients)
+		rows, _ := cfg.External.Rows.Of(cfg.External.Clients)
 		return rows, nil, cfg.External.Features, 1, nil
 	}
 	resolved := cfg.Resolve().Synthetic

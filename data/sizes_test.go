@@ -3,6 +3,8 @@ package data
 import (
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -15,16 +17,15 @@ func TestSizesAreThoseOfThePreparedSet(t *testing.T) {
 			t.Skip(err) // tasks too small to be shared
 		}
 		rows, _, features, outputs, err := Sizes(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if outputs != split.Train.Outputs() || features != split.Train.Features || len(rows) != len(split.Train.Clients) {
-			t.Fatalf("%d devices with %d features, want %d with %d", len(rows), features, len(split.Train.Clients), split.Train.Features)
+		expect.NoError(t, err)
+		if outputs != split.Train.Outputs() || features != split.Train.Features ||
+			len(rows) != len(split.Train.Clients) {
+			t.Fatalf("%d devices with %d features, want %d with %d", len(rows), features, len(split.Train.Clients),
+				split.Train.Features)
 		}
 		for k, n := range rows {
-			if want := split.Train.Clients[k].X.Rows; int(n) != want {
-				t.Errorf("device %d has %d rows, want %d", k, n, want)
-			}
+			want := split.Train.Clients[k].X.Rows
+			expect.That(t, int(n) == want, "device %d has %d rows, want %d", k, n, want)
 		}
 	})
 }

@@ -29,7 +29,9 @@ func skew(set *Set, smallest int, seed uint64) (*Set, error) {
 		}
 	}
 	if len(set.Clients) == 0 || set.Clients[largest].X.Rows <= smallest {
-		return nil, fmt.Errorf("skew of %s: the smallest size %d must be below the size of the largest client", set.Name, smallest)
+		return nil,
+			fmt.Errorf("skew of %s: the smallest size %d must be below the size of the largest client", set.Name,
+				smallest)
 	}
 
 	streams := make([]rng.Stream, len(set.Clients))

@@ -34,11 +34,12 @@ func sources() []source {
 			read: readLinked,
 		},
 		{
-			name: SourceCSV, file: "the csv file", keys: append([]string{"positive_class", "delimiter"}, columnKeys...),
+			name: SourceCSV, file: "the csv file", keys: append([]string{"positive_class"}, columnKeys...),
 			read: func(c Config, path string) (*Set, error) { return readCSVFile(&c, path) },
 		},
 		{
-			name: SourceIDX, file: "the folder of the IDX files, or a file of images", keys: []string{"positive_class", "test_rows"},
+			name: SourceIDX, file: "the folder of the IDX files, or a file of images",
+			keys: []string{"positive_class", "test_rows"},
 			read: readLinked,
 		},
 		{
@@ -51,7 +52,7 @@ func sources() []source {
 			read: readLinked,
 		},
 		{
-			name: SourceLIBSVM, file: "the LIBSVM or SVMlight file", keys: []string{"positive_class", "client_file"},
+			name: SourceLIBSVM, file: "the LIBSVM or SVMlight file", keys: []string{"positive_class"},
 			read: readLinked,
 		},
 		{
@@ -102,7 +103,9 @@ func (s *source) validatePath(check *config.Checker, path string) {
 			files = append(files, fmt.Sprintf("%q", other.name))
 		}
 	}
-	check.Require(path == "", "path", path, fmt.Sprintf("must be empty when source is %q; to read a file, set source to one of %s", s.name, strings.Join(files, ", ")))
+	check.Require(path == "", "path", path,
+		fmt.Sprintf("must be empty when source is %q; to read a file, set source to one of %s", s.name,
+			strings.Join(files, ", ")))
 }
 
 // validateKey reports a key of other sources that is set.
@@ -116,5 +119,6 @@ func (s *source) validateKey(check *config.Checker, key string, value any, untou
 			owners = append(owners, fmt.Sprintf("%q", other.name))
 		}
 	}
-	check.Require(false, key, value, fmt.Sprintf("has no effect when source is %q; it belongs to source %s", s.name, strings.Join(owners, ", ")))
+	check.Require(false, key, value,
+		fmt.Sprintf("has no effect when source is %q; it belongs to source %s", s.name, strings.Join(owners, ", ")))
 }

@@ -74,7 +74,8 @@ func (m *Matrix) pick(rows []int32) Matrix {
 	for _, i := range rows {
 		values += m.Starts[i+1] - m.Starts[i]
 	}
-	p := Matrix{Cols: m.Cols, Starts: make([]int, 1, len(rows)+1), Indices: make([]int32, 0, values), Nonzeros: make([]float64, 0, values)}
+	p := Matrix{Cols: m.Cols, Starts: make([]int, 1, len(rows)+1), Indices: make([]int32, 0, values),
+		Nonzeros: make([]float64, 0, values)}
 	for _, i := range rows {
 		p.AppendRow(m.nonzeros(int(i)))
 	}
@@ -140,11 +141,13 @@ func (c *Config) requireDense(set *Set) error {
 	}
 	if c.Standardize {
 		return config.Problem{Key: "data.standardize", Value: true, Want: fmt.Sprintf(
-			"must be false: the rows of %s are sparse, and subtracting means would fill their zeros; scale the features in the file instead", set.Name)}
+			"must be false: the rows of %s are sparse, and subtracting means would fill their zeros; "+
+				"scale the features in the file instead", set.Name)}
 	}
 	if c.single() {
 		return config.Problem{Key: "data.precision", Value: c.Precision, Want: fmt.Sprintf(
-			"must be %q: the rows of %s are sparse, and sparse values are in that precision", PrecisionDouble, set.Name)}
+			"must be %q: the rows of %s are sparse, and sparse values are in that precision", PrecisionDouble,
+			set.Name)}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -39,9 +40,7 @@ func sparseTwins(t testing.TB) (sparse, dense *Set) {
 		c.Y = append(c.Y, float64(1-2*(i/2%2)))
 	}
 	sparse.Settle(features)
-	if !sparse.sparse() {
-		t.Fatal("the set is dense")
-	}
+	expect.Must(t, sparse.sparse(), "the set is dense")
 	return sparse, densified(sparse)
 }
 
@@ -67,14 +66,14 @@ func TestDescribeSparse(t *testing.T) {
 		if bias {
 			_ = (&Config{Bias: true}).transform(set, nil)
 		}
-		if diff := cmp.Diff(Describe(densified(set)), Describe(set)); diff != "" {
-			t.Error(diff)
-		}
+		diff := cmp.Diff(Describe(densified(set)), Describe(set))
+		expect.That(t, diff == "", "%v", diff)
 	}
 	rows := NewSparse(3)
 	rows.AppendRow([]int32{0, 2}, []float64{1, 2})
 	rows.AppendRow([]int32{0, 1, 2}, []float64{1, 5, 3})
-	if d := Describe(&Set{Features: 3, Clients: []Client{{X: rows, Y: []float64{-1, 1}}}}); d.ConstantFeatures != 1 || d.ZeroFeatures != 0 {
+	if d := Describe(&Set{Features: 3, Clients: []Client{{X: rows, Y: []float64{-1, 1}}}}); d.ConstantFeatures != 1 ||
+		d.ZeroFeatures != 0 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -82,61 +81,50 @@ func TestDescribeSparse(t *testing.T) {
 // A sparse set stays sparse in all that prepares it, and has the values of its dense twin.
 func TestSparseLikeDense(t *testing.T) {
 	cfg := Defaults()
-	cfg.Bias, cfg.Skew, cfg.ClientsPerTask = true, true, 2
+	cfg.Bias, cfg.Skew, cfg.ClientsPerTask = true, 3, 2
 	sparse, dense := sparseTwins(t)
 	prepare := func(set *Set) *Split {
 		t.Helper()
 		split, err := cfg.Divide(set, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cfg.Transform(split); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, cfg.Transform(split))
 		if split.Train, err = Share(split.Train, 2, 5); err != nil {
 			t.Fatal(err)
 		}
 		return split
 	}
 	got, want := prepare(sparse), prepare(dense)
-	for _, pair := range [][2]*Set{{got.Train, want.Train}, {got.Test, want.Test}, {Pool(got.Train), Pool(want.Train)}, {Merge(got.Train), Merge(want.Train)}} {
-		if !pair[0].sparse() || pair[1].sparse() || pair[0].Features != 61 {
-			t.Fatal("the rows did not stay sparse, or dense")
-		}
+	for _, pair := range [][2]*Set{{got.Train, want.Train}, {got.Test, want.Test}, {Pool(got.Train), Pool(want.Train)},
+		{Merge(got.Train), Merge(want.Train)}} {
+		expect.Must(t, pair[0].sparse() && !pair[1].sparse() && pair[0].Features == 61,
+			"the rows did not stay sparse, or dense")
 		requireSameBits(t, pair[1], densified(pair[0]))
-		if diff := cmp.Diff(Describe(pair[1]).String(), Describe(pair[0]).String()); diff != "" {
-			t.Error(diff)
-		}
+		diff := cmp.Diff(Describe(pair[1]).String(), Describe(pair[0]).String())
+		expect.That(t, diff == "", "%v", diff)
 	}
 	files := [2]map[string]string{{}, {}}
 	for k, split := range []*Split{got, want} {
-		err := Export(split, func(name string, fill func(io.Writer) error) error {
+		expect.NoError(t, Export(split, func(name string, fill func(io.Writer) error) error {
 			var out bytes.Buffer
 			err := fill(&out)
 			files[k][name] = out.String()
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		delete(files[k], "data.json") // with the digest, which differs
 	}
 	if diff := cmp.Diff(files[1], files[0]); diff != "" {
 		t.Error(diff)
 	}
-	if got.Digest() != prepare(sparse).Digest() || got.Digest() == want.Digest() {
-		t.Error("the digest of sparse rows is not of them alone")
-	}
+	expect.That(t, got.Digest() == prepare(sparse).Digest() && got.Digest() != want.Digest(),
+		"the digest of sparse rows is not of them alone")
 	x := &got.Train.Clients[0].X
 	x.Nonzeros[0]++
-	if changed := got.Digest(); changed == prepare(sparse).Digest() {
-		t.Error("the digest does not depend on a value")
-	}
+	changed := got.Digest()
+	expect.That(t, changed != prepare(sparse).Digest(), "the digest does not depend on a value")
 	x.Nonzeros[0]--
 	x.Indices[0]--
-	if changed := got.Digest(); changed == prepare(sparse).Digest() {
-		t.Error("the digest does not depend on a column")
-	}
+	changed = got.Digest()
+	expect.That(t, changed != prepare(sparse).Digest(), "the digest does not depend on a column")
 }
 
 func TestSparseRefusals(t *testing.T) {
@@ -150,13 +138,9 @@ func TestSparseRefusals(t *testing.T) {
 		cfg := Defaults()
 		test.change(&cfg)
 		sparse, _ := sparseTwins(t)
-		split, err := cfg.Divide(sparse, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if problem, ok := errors.AsType[config.Problem](cfg.Transform(split)); !ok || problem.Key != test.key {
-			t.Errorf("%v, want a problem of %s", problem, test.key)
-		}
+		split := expect.Value(cfg.Divide(sparse, 1))(t)
+		problem, ok := errors.AsType[config.Problem](cfg.Transform(split))
+		expect.That(t, ok && problem.Key == test.key, "%v, want a problem of %s", problem, test.key)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 type Split struct {
 	Train, Test *Set
 	Validation  *Set // rows that choices may look at; nil: there are none
+	New         *NewClients
 }
 
 // Parts returns the parts that there are: training, test and validation rows.
@@ -114,7 +115,8 @@ func (s *Split) holdOut(h holdout) error {
 // fails if a task has no rows or there are fewer than two folds.
 func Fold(set *Set, folds, fold int, seed uint64) (*Split, error) {
 	if folds < 2 || fold < 0 || fold >= folds {
-		return nil, fmt.Errorf("cross-validation of %s: fold %d of %d: there must be at least 2 folds, numbered from 0", set.Name, fold, folds)
+		return nil, fmt.Errorf("cross-validation of %s: fold %d of %d: there must be at least 2 folds, numbered from 0",
+			set.Name, fold, folds)
 	}
 	split, err := divide(set, func(t int) (train, test []int32) {
 		for i, row := range permutation(set.Clients[t].X.Rows, seed, rng.ClientSplit, t) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 )
 
@@ -44,9 +45,7 @@ func rowsOf(t *testing.T, task *Client) []int {
 	rows := []int{}
 	for i := range task.X.Rows {
 		row := int(task.X.Row(i)[1])
-		if task.Y[i] != float64(1-2*(row%2)) {
-			t.Fatalf("task %s: row %d lost its label", task.Name, row)
-		}
+		expect.Must(t, task.Y[i] == float64(1-2*(row%2)), "task %s: row %d lost its label", task.Name, row)
 		rows = append(rows, row)
 	}
 	return rows
@@ -59,19 +58,14 @@ func requirePartition(t *testing.T, whole *Set, split *Split) {
 	checkShape(t, split.Test)
 	for k := range whole.Clients {
 		train, test := rowsOf(t, &split.Train.Clients[k]), rowsOf(t, &split.Test.Clients[k])
-		if !slices.IsSorted(train) || !slices.IsSorted(test) {
-			t.Errorf("task %d: rows out of order", k)
-		}
+		expect.That(t, slices.IsSorted(train) && slices.IsSorted(test), "task %d: rows out of order", k)
 		both := slices.Concat(train, test)
 		slices.Sort(both)
 		for i, row := range both {
-			if i != row {
-				t.Fatalf("task %d: rows %v are not a partition", k, both)
-			}
+			expect.Must(t, i == row, "task %d: rows %v are not a partition", k, both)
 		}
-		if len(both) != whole.Clients[k].X.Rows {
-			t.Fatalf("task %d: %d of %d rows", k, len(both), whole.Clients[k].X.Rows)
-		}
+		expect.Must(t, len(both) == whole.Clients[k].X.Rows,
+			"task %d: %d of %d rows", k, len(both), whole.Clients[k].X.Rows)
 	}
 }
 
@@ -93,10 +87,7 @@ func TestSplitSizes(t *testing.T) {
 		{7, 0, 7},
 	} {
 		set := numbered(c.rows)
-		split, err := gathered(splitSet(set, c.fraction, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := expect.Value(gathered(splitSet(set, c.fraction, 1)))(t)
 		if got := split.Train.Rows(); got != c.train {
 			t.Errorf("%d rows, test fraction %v: %d to train on, want %d", c.rows, c.fraction, got, c.train)
 		}
@@ -112,30 +103,28 @@ func TestSplitDependsOnSeedAndTaskAlone(t *testing.T) {
 		t.Error("the same seed splits differently:\n" + diff)
 	}
 	other, _ := gathered(splitSet(set, 0.25, 2))
-	if cmp.Equal(rowsOf(t, &first.Test.Clients[0]), rowsOf(t, &other.Test.Clients[0])) {
-		t.Error("another seed holds out the same rows")
-	}
-	if cmp.Equal(rowsOf(t, &first.Test.Clients[0]), rowsOf(t, &first.Test.Clients[1])) {
-		t.Error("two tasks hold out the same rows")
-	}
+	expect.That(t, !cmp.Equal(rowsOf(t, &first.Test.Clients[0]), rowsOf(t, &other.Test.Clients[0])),
+		"another seed holds out the same rows")
+	expect.That(t, !cmp.Equal(rowsOf(t, &first.Test.Clients[0]), rowsOf(t, &first.Test.Clients[1])),
+		"two tasks hold out the same rows")
 	fewer, _ := gathered(splitSet(numbered(40, 40), 0.25, 1))
 	if diff := cmp.Diff(first.Test.Clients[:2], fewer.Test.Clients, cmpopts.IgnoreUnexported(Client{})); diff != "" {
 		t.Error("a further task changes the split of the others:\n" + diff)
 	}
 	first.Train.Clients[0].X.Data[0] = 1e9
-	if set.Clients[0].X.Data[0] == 1e9 || slices.Contains(set.Clients[0].X.Data, 1e9) {
-		t.Error("the split shares values with the set")
-	}
+	expect.That(t, set.Clients[0].X.Data[0] != 1e9 && !slices.Contains(set.Clients[0].X.Data, 1e9),
+		"the split shares values with the set")
 }
 
 func TestSplitErrors(t *testing.T) {
 	for _, fraction := range []float64{-0.1, 1, 2, math.NaN()} {
-		if _, err := gathered(splitSet(numbered(4), fraction, 1)); err == nil {
-			t.Errorf("test fraction %v: no error", fraction)
-		}
+		_, err := gathered(splitSet(numbered(4), fraction, 1))
+		expect.That(t, err != nil, "test fraction %v: no error", fraction)
 	}
 	_, err := gathered(splitSet(numbered(4, 0), 0.25, 1))
-	if want := `split of numbered: client "1": the client has no rows: must have at least one for training`; err == nil || err.Error() != want {
+	if want :=
+		`split of numbered: client "1": the client has no rows: must have at least one for training`; err == nil ||
+		err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	if _, err := Fold(numbered(4), 1, 0, 1); err == nil {
@@ -154,15 +143,10 @@ func TestFolds(t *testing.T) {
 		set := numbered(sizes...)
 		tested := make([]map[int]int, len(sizes))
 		for f := range folds {
-			split, err := Fold(set, folds, f, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			split := expect.Value(Fold(set, folds, f, 3))(t)
 			requirePartition(t, set, split)
 			for k := range sizes {
-				if split.Train.Clients[k].X.Rows == 0 {
-					t.Fatalf("task %d has nothing to train on", k)
-				}
+				expect.Must(t, split.Train.Clients[k].X.Rows != 0, "task %d has nothing to train on", k)
 				for _, row := range rowsOf(t, &split.Test.Clients[k]) {
 					if tested[k] == nil {
 						tested[k] = map[int]int{}
@@ -175,13 +159,9 @@ func TestFolds(t *testing.T) {
 			if n == 1 {
 				n = 0
 			}
-			if len(tested[k]) != n {
-				t.Fatalf("task %d: %d of %d rows tested on", k, len(tested[k]), n)
-			}
+			expect.Must(t, len(tested[k]) == n, "task %d: %d of %d rows tested on", k, len(tested[k]), n)
 			for row, times := range tested[k] {
-				if times != 1 {
-					t.Fatalf("task %d row %d tested on %d times", k, row, times)
-				}
+				expect.Must(t, times == 1, "task %d row %d tested on %d times", k, row, times)
 			}
 		}
 	})
@@ -193,21 +173,18 @@ func TestFolds(t *testing.T) {
 func TestSkewMatchesTable3(t *testing.T) {
 	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
 	cfg := Defaults()
-	cfg.Preset, cfg.Skew = "human-activity", true
+	cfg.Preset, cfg.Skew = "human-activity", 3
 	cfg.Synthetic.Features = 8 // sizes do not depend on it
 	for seed := uint64(1); seed <= 5; seed++ {
 		cfg.Seed = seed
 		split := prepared(t, cfg)
 		d := Describe(split.Train)
-		if d.RowsMin != 3 || d.RowsMax != 306 {
-			t.Errorf("seed %d: sizes %d to %d, want 3 to 306", seed, d.RowsMin, d.RowsMax)
-		}
-		if math.Abs(d.RowsDeviation-84.41) > 84.41/3 {
-			t.Errorf("seed %d: standard deviation %.2f, want about 84.41", seed, d.RowsDeviation)
-		}
-		if test := Describe(split.Test); test.RowsMin < 70 {
-			t.Errorf("seed %d: skew took test rows: smallest task %d", seed, test.RowsMin)
-		}
+		expect.That(t, d.RowsMin == 3 && d.RowsMax == 306,
+			"seed %d: sizes %d to %d, want 3 to 306", seed, d.RowsMin, d.RowsMax)
+		expect.That(t, math.Abs(d.RowsDeviation-84.41) <= 84.41/3,
+			"seed %d: standard deviation %.2f, want about 84.41", seed, d.RowsDeviation)
+		test := Describe(split.Test)
+		expect.That(t, test.RowsMin >= 70, "seed %d: skew took test rows: smallest task %d", seed, test.RowsMin)
 	}
 }
 
@@ -219,9 +196,7 @@ func TestSkew(t *testing.T) {
 		set := numbered(sizes...)
 		skewed, err := gathered(skew(set, smallest, seed))
 		if largest := slices.Max(sizes); largest <= smallest {
-			if err == nil {
-				r.Fatal("no error although no task is larger than the smallest size")
-			}
+			expect.Must(r, err != nil, "no error although no task is larger than the smallest size")
 			return
 		} else if err != nil {
 			r.Fatal(err)
@@ -229,20 +204,13 @@ func TestSkew(t *testing.T) {
 		largest, forced := slices.Index(sizes, slices.Max(sizes)), false
 		for k, n := range sizes {
 			rows := rowsOf(t, &skewed.Clients[k])
-			if k == largest && len(rows) != n {
-				r.Fatalf("the largest task has %d of %d rows", len(rows), n)
-			}
-			if len(rows) > n || len(rows) < min(n, smallest) {
-				r.Fatalf("task %d has %d of %d rows", k, len(rows), n)
-			}
-			if !slices.IsSorted(rows) || len(slices.Compact(rows)) != len(rows) {
-				r.Fatalf("task %d: rows %v", k, rows)
-			}
+			expect.Must(r, k != largest || len(rows) == n, "the largest task has %d of %d rows", len(rows), n)
+			expect.Must(r, len(rows) <= n && len(rows) >= min(n, smallest),
+				"task %d has %d of %d rows", k, len(rows), n)
+			expect.Must(r, slices.IsSorted(rows) && len(slices.Compact(rows)) == len(rows), "task %d: rows %v", k, rows)
 			forced = forced || len(rows) == min(smallest, n)
 		}
-		if len(sizes) > 1 && !forced {
-			r.Fatalf("no task was brought down to %d rows", smallest)
-		}
+		expect.Must(r, len(sizes) <= 1 || forced, "no task was brought down to %d rows", smallest)
 	})
 	if _, err := gathered(skew(numbered(5, 9), 0, 1)); err == nil {
 		t.Error("smallest size 0: no error")
@@ -256,16 +224,14 @@ func TestScaling(t *testing.T) {
 	s := FitScaling(train)
 	// tasks 0 1 1 1: mean 3/4, variance 3/16; rows 0 0 1 2: mean 3/4, variance 11/16.
 	want := Scaling{Mean: []float64{0.75, 0.75}, Deviation: []float64{math.Sqrt(3) / 4, math.Sqrt(11) / 4}}
-	if diff := cmp.Diff(want, s, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-15 })); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, s, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-15 }))
+	expect.That(t, diff == "", "%v", diff)
 	_ = new(Config).transform(train, &s)
 	_ = new(Config).transform(test, &s)
 	again := FitScaling(train)
 	for j := range again.Mean {
-		if math.Abs(again.Mean[j]) > 1e-15 || math.Abs(again.Deviation[j]-1) > 1e-15 {
-			t.Errorf("feature %d: mean %v, deviation %v after scaling", j, again.Mean[j], again.Deviation[j])
-		}
+		expect.That(t, math.Abs(again.Mean[j]) <= 1e-15 && math.Abs(again.Deviation[j]-1) <= 1e-15,
+			"feature %d: mean %v, deviation %v after scaling", j, again.Mean[j], again.Deviation[j])
 	}
 	if got, want := test.Clients[0].X.Row(1)[1], (1-0.75)/(math.Sqrt(11)/4); got != want {
 		t.Errorf("test value %v, want %v by the training rows' figures", got, want)
@@ -279,12 +245,8 @@ func TestScalingOfConstantAndTinyFeatures(t *testing.T) {
 	}
 	_ = new(Config).transform(set, new(FitScaling(set)))
 	set.eachRow(func(x []float64) {
-		if x[0] != 0 {
-			t.Errorf("a constant feature becomes %v, want 0", x[0])
-		}
-		if math.IsNaN(x[1]) || math.IsInf(x[1], 0) {
-			t.Errorf("a tiny feature becomes %v", x[1])
-		}
+		expect.That(t, x[0] == 0, "a constant feature becomes %v, want 0", x[0])
+		expect.That(t, !math.IsNaN(x[1]) && !math.IsInf(x[1], 0), "a tiny feature becomes %v", x[1])
 	})
 	checkShape(t, set)
 }
@@ -296,14 +258,11 @@ func TestScalingUsesTrainingRowsAlone(t *testing.T) {
 	train, test := FitScaling(split.Train), FitScaling(split.Test)
 	off := 0.0
 	for j := range train.Mean {
-		if math.Abs(train.Mean[j]) > 1e-12 || math.Abs(train.Deviation[j]-1) > 1e-12 {
-			t.Errorf("feature %d: mean %v, deviation %v of the training rows", j, train.Mean[j], train.Deviation[j])
-		}
+		expect.That(t, math.Abs(train.Mean[j]) <= 1e-12 && math.Abs(train.Deviation[j]-1) <= 1e-12,
+			"feature %d: mean %v, deviation %v of the training rows", j, train.Mean[j], train.Deviation[j])
 		off = max(off, math.Abs(test.Mean[j]))
 	}
-	if off < 1e-6 {
-		t.Error("the test rows were scaled by their own mean")
-	}
+	expect.That(t, off >= 1e-6, "the test rows were scaled by their own mean")
 }
 
 func TestBias(t *testing.T) {
@@ -313,13 +272,9 @@ func TestBias(t *testing.T) {
 		split := prepared(t, cfg)
 		for _, set := range []*Set{split.Train, split.Test} {
 			checkShape(t, set)
-			if set.Features != d+1 {
-				t.Errorf("%d features, want %d", set.Features, d+1)
-			}
+			expect.That(t, set.Features == d+1, "%d features, want %d", set.Features, d+1)
 			set.eachRow(func(x []float64) {
-				if x[d] != 1 {
-					t.Fatalf("the bias is %v", x[d])
-				}
+				expect.Must(t, x[d] == 1, "the bias is %v", x[d])
 			})
 		}
 	}
@@ -338,11 +293,10 @@ func TestPrepareReportsBadConfiguration(t *testing.T) {
 	cfg := Defaults()
 	cfg.TestFraction = 1.5
 	_, err := Prepare(cfg)
-	if want := "load data: test_fraction = 1.5: must be in [0, 1)"; err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	want := "load data: test_fraction = 1.5: must be in [0, 1)"
+	expect.That(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 	cfg = Defaults()
-	cfg.Skew, cfg.SkewMin = true, 1000
+	cfg.Skew = 1000
 	if _, err = Prepare(cfg); err == nil {
 		t.Error("skew to more rows than there are: no error")
 	}
@@ -375,15 +329,15 @@ func TestSplitsDivideTheSameRows(t *testing.T) {
 	trained, all := rows(0)
 	for _, split := range []uint64{1, 2} {
 		others, same := rows(split)
-		if !maps.Equal(all, same) || maps.Equal(trained, others) {
-			t.Errorf("split %d: same rows %v, same training rows %v", split, maps.Equal(all, same), maps.Equal(trained, others))
-		}
+		expect.That(t, maps.Equal(all, same) && !maps.Equal(trained, others),
+			"split %d: same rows %v, same training rows %v", split, maps.Equal(all, same), maps.Equal(trained, others))
 	}
 }
 
 // A client needs training rows besides the test rows of its source.
 func TestTestRowsAlone(t *testing.T) {
-	if _, err := splitHeld(&Set{Clients: []Client{{X: NewMatrix(2, 1), Y: []float64{1, 2}, Held: 2}}}); !errors.Is(err, errNoRows) {
+	if _, err := splitHeld(&Set{Clients: []Client{{X: NewMatrix(2, 1), Y: []float64{1, 2}, Held: 2}}}); !errors.Is(err,
+		errNoRows) {
 		t.Errorf("a task with test rows only: %v", err)
 	}
 }

@@ -5,7 +5,8 @@ import "slices"
 // streamable reports whether tasks can be generated, split and prepared one by one:
 // nothing is fitted to all of them.
 func (c Config) streamable() bool {
-	return c.Source == SourceSynthetic && !c.Standardize && !c.Skew && c.ClientsPerTask == 1 && c.Partition.Method == "" && c.Folds == 0
+	return c.Source == SourceSynthetic && c.NewClients == 0 && !c.Standardize && c.Skew == 0 && c.ClientsPerTask == 1 &&
+		c.Partition.Method == "" && c.Folds == 0
 }
 
 // part is a part of a split, in the order of Parts.

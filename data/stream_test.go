@@ -3,6 +3,8 @@ package data
 import (
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
@@ -32,31 +34,23 @@ func TestStreamedSetsAreThoseMadeAsAWhole(t *testing.T) {
 		cfg.Seed = rapid.Uint64().Draw(t, "seed")
 		cfg.Split = rapid.Uint64().Draw(t, "split")
 		set := loaded(t, cfg)
-		want, err := cfg.Divide(set, cfg.SplitSeed())
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := expect.Value(cfg.Divide(set, cfg.SplitSeed()))(t)
 		cfg.Transform(want)
-		if diff := cmp.Diff(want, stream(cfg), cmpopts.IgnoreUnexported(Set{}, Client{})); diff != "" {
-			t.Errorf("as a whole (-), streamed (+):\n%s", diff)
-		}
+		diff := cmp.Diff(want, stream(cfg), cmpopts.IgnoreUnexported(Set{}, Client{}))
+		expect.That(t, diff == "", "as a whole (-), streamed (+):\n%s", diff)
 	})
 }
 
 func TestWhatIsFittedToAllTasksIsNotStreamed(t *testing.T) {
 	for _, change := range []func(*Config){
 		func(c *Config) { c.Standardize = true },
-		func(c *Config) { c.Skew = true },
+		func(c *Config) { c.Skew = 3 },
 		func(c *Config) { c.ClientsPerTask = 2 },
 		func(c *Config) { c.Source = SourceCSV },
 	} {
 		cfg := Defaults()
-		if !cfg.streamable() {
-			t.Error("the default set is not streamed")
-		}
+		expect.That(t, cfg.streamable(), "the default set is not streamed")
 		change(&cfg)
-		if cfg.streamable() {
-			t.Errorf("%+v is streamed", cfg)
-		}
+		expect.That(t, !cfg.streamable(), "%+v is streamed", cfg)
 	}
 }

@@ -177,96 +177,97 @@ type maker struct {
 }
 
 func (g *generator) maker() *maker {
-	return &maker{generator: g, u: make([]float64, g.scores()*g.Factors), base: make([]float64, g.Features), z: make([]float64, g.Factors)}
+	return &maker{generator: g, u: make([]float64, g.scores()*g.Factors), base: make([]float64, g.Features),
+		z: make([]float64, g.Factors)}
 }
 
 // make generates task t with all its rows.
-func (g *maker) make(t int) *Client {
-	stream := rng.New(g.seed, rng.Synthetic, t, drawTask)
-	randomDirections(&stream, g.u, g.Factors)
-	cluster := g.clusters[t%g.Clusters]
-	for f := range g.u {
-		g.u[f] = g.common[f] + float64(g.ClusterSpread*cluster[f]) + float64(g.ClientSpread*g.u[f])
+func (m *maker) make(t int) *Client {
+	stream := rng.New(m.seed, rng.Synthetic, t, drawTask)
+	randomDirections(&stream, m.u, m.Factors)
+	cluster := m.clusters[t%m.Clusters]
+	for f := range m.u {
+		m.u[f] = m.common[f] + float64(m.ClusterSpread*cluster[f]) + float64(m.ClientSpread*m.u[f])
 	}
-	for from := 0; from < len(g.u); from += g.Factors {
-		normalize(g.u[from : from+g.Factors])
+	for from := 0; from < len(m.u); from += m.Factors {
+		normalize(m.u[from : from+m.Factors])
 	}
 	lean := float64(shareSpread * stream.Normal())
-	difficulty := elementary.Exp(float64(g.DifficultySpread * stream.Normal()))
-	for j := range g.base {
-		g.base[j] = g.offset[j] + float64(g.Shift*stream.Normal())
+	difficulty := elementary.Exp(float64(m.DifficultySpread * stream.Normal()))
+	for j := range m.base {
+		m.base[j] = m.offset[j] + float64(m.Shift*stream.Normal())
 	}
 
-	g.task.resize(false, totalRows(g.sizes[t]), g.Features)
-	draw := rng.New(g.seed, rng.Synthetic, t, drawRows)
-	if g.real {
-		g.realRows(g.TargetNoise*difficulty, &draw)
-		return &g.task
+	m.task.resize(false, totalRows(m.sizes[t]), m.Features)
+	draw := rng.New(m.seed, rng.Synthetic, t, drawRows)
+	if m.real {
+		m.realRows(m.TargetNoise*difficulty, &draw)
+		return &m.task
 	}
-	if g.Classes > 0 {
-		g.classesRows(t, g.Margin*difficulty, &draw)
-		return &g.task
+	if m.Classes > 0 {
+		m.classesRows(t, m.Margin*difficulty, &draw)
+		return &m.task
 	}
-	odds := elementary.Log(g.PositiveShare/(1-g.PositiveShare)) + lean
+	odds := elementary.Log(m.PositiveShare/(1-m.PositiveShare)) + lean
 	threshold := math.Sqrt2 * elementary.Erfinv(1-2/(1+elementary.Exp(-odds))) // the score's quantile
-	g.classRows(threshold, g.Margin*difficulty, &draw)
-	return &g.task
+	m.classRows(threshold, m.Margin*difficulty, &draw)
+	return &m.task
 }
 
 // classRows fills the task with rows and labels.
-func (g *maker) classRows(threshold, margin float64, draw *rng.Stream) {
-	for i := range g.task.Y {
+func (m *maker) classRows(threshold, margin float64, draw *rng.Stream) {
+	for i := range m.task.Y {
 		y := -1.0
-		if latent(g.z, g.u, draw) > threshold {
+		if latent(m.z, m.u, draw) > threshold {
 			y = 1
 		}
-		for f := range g.z {
-			g.z[f] += float64(y * margin * g.u[f])
+		for f := range m.z {
+			m.z[f] += float64(y * margin * m.u[f])
 		}
-		g.row(g.task.X.Row(i), g.base, g.z, draw)
-		if draw.Float64() < g.Noise {
+		m.row(m.task.X.Row(i), m.base, m.z, draw)
+		if draw.Float64() < m.Noise {
 			y = -y
 		}
-		g.task.Y[i] = y
+		m.task.Y[i] = y
 	}
 }
 
 // classesRows fills task t with rows and the numbers of several classes.
-func (g *maker) classesRows(t int, margin float64, draw *rng.Stream) {
-	stream := rng.New(g.seed, rng.Synthetic, t, drawOffsets)
-	offsets := make([]float64, g.Classes)
+func (m *maker) classesRows(t int, margin float64, draw *rng.Stream) {
+	stream := rng.New(m.seed, rng.Synthetic, t, drawOffsets)
+	offsets := make([]float64, m.Classes)
 	for c := range offsets {
 		offsets[c] = shareSpread * stream.Normal()
 	}
-	for i := range g.task.Y {
-		best := latent(g.z, g.u[:g.Factors], draw) + offsets[0]
+	for i := range m.task.Y {
+		best := latent(m.z, m.u[:m.Factors], draw) + offsets[0]
 		class := 0
-		for c := 1; c < g.Classes; c++ {
+		for c := 1; c < m.Classes; c++ {
 			score := offsets[c]
-			for f, u := range g.u[c*g.Factors : (c+1)*g.Factors] {
-				score += float64(u * g.z[f])
+			for f, u := range m.u[c*m.Factors : (c+1)*m.Factors] {
+				score += float64(u * m.z[f])
 			}
 			if score > best {
 				best, class = score, c
 			}
 		}
-		for f, u := range g.u[class*g.Factors : (class+1)*g.Factors] {
-			g.z[f] += float64(margin * u)
+		for f, u := range m.u[class*m.Factors : (class+1)*m.Factors] {
+			m.z[f] += float64(margin * u)
 		}
-		g.row(g.task.X.Row(i), g.base, g.z, draw)
-		if u := draw.Float64(); u < g.Noise {
-			class = (class + 1 + between(0, g.Classes-2, u/g.Noise)) % g.Classes
+		m.row(m.task.X.Row(i), m.base, m.z, draw)
+		if u := draw.Float64(); u < m.Noise {
+			class = (class + 1 + between(0, m.Classes-2, u/m.Noise)) % m.Classes
 		}
-		g.task.Y[i] = float64(class)
+		m.task.Y[i] = float64(class)
 	}
 }
 
 // realRows fills the task with rows and real targets.
-func (g *maker) realRows(noise float64, draw *rng.Stream) {
-	for i := range g.task.Y {
-		score := latent(g.z, g.u, draw)
-		g.row(g.task.X.Row(i), g.base, g.z, draw)
-		g.task.Y[i] = score + float64(noise*draw.Normal())
+func (m *maker) realRows(noise float64, draw *rng.Stream) {
+	for i := range m.task.Y {
+		score := latent(m.z, m.u, draw)
+		m.row(m.task.X.Row(i), m.base, m.z, draw)
+		m.task.Y[i] = score + float64(noise*draw.Normal())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 )
 
@@ -69,19 +70,18 @@ func TestGeneratedClasses(t *testing.T) {
 		})
 	}
 	set := generate(common(0))
-	if !slices.Equal(set.Classes, []string{"0", "1", "2", "3", "4"}) || set.Outputs() != 5 || set.Real {
-		t.Fatalf("classes %v", set.Classes)
-	}
+	expect.Must(t, slices.Equal(set.Classes, []string{"0", "1", "2", "3", "4"}) && set.Outputs() == 5 && !set.Real,
+		"classes %v", set.Classes)
 	for c, n := range Describe(set).ClassRows {
 		// The directions are random, so shares differ: here by a third of 1/5 at most.
-		if share := float64(n) / float64(set.Rows()); math.Abs(share-0.2) > 0.07 {
-			t.Errorf("class %d has %.3f of the rows", c, share)
-		}
+		share := float64(n) / float64(set.Rows())
+		expect.That(t, math.Abs(share-0.2) <= 0.07, "class %d has %.3f of the rows", c, share)
 	}
 	near, wide := nearestMean(set), nearestMean(generate(common(2)))
 	own := nearestMean(generate(classesConfig(func(s *SyntheticConfig) { s.ClientSpread = 100 })))
 	if near < 0.45 || wide < near+0.1 || own > 0.4 {
-		t.Errorf("right by the nearest mean: %.3f with margin 0, %.3f with margin 2, %.3f with directions of tasks", near, wide, own)
+		t.Errorf("right by the nearest mean: %.3f with margin 0, %.3f with margin 2, %.3f with directions of tasks",
+			near, wide, own)
 	}
 }
 
@@ -92,18 +92,15 @@ func TestClassNoise(t *testing.T) {
 	noisy := generate(classesConfig(func(s *SyntheticConfig) { s.Noise = 0.3 }))
 	shifts := make([]float64, 5)
 	for k := range clean.Clients {
-		if !slices.Equal(clean.Clients[k].X.Data, noisy.Clients[k].X.Data) {
-			t.Fatalf("task %d has other rows", k)
-		}
+		expect.Must(t, slices.Equal(clean.Clients[k].X.Data, noisy.Clients[k].X.Data), "task %d has other rows", k)
 		for i, y := range clean.Clients[k].Y {
 			shifts[(int(noisy.Clients[k].Y[i])-int(y)+5)%5] += 1 / float64(clean.Rows())
 		}
 	}
 	// 12,000 rows: five standard deviations are 0.021.
 	for shift, want := range []float64{0.7, 0.075, 0.075, 0.075, 0.075} {
-		if math.Abs(shifts[shift]-want) > 0.021 {
-			t.Errorf("share of rows moved by %d classes: %.4f, want %.4f", shift, shifts[shift], want)
-		}
+		expect.That(t, math.Abs(shifts[shift]-want) <= 0.021,
+			"share of rows moved by %d classes: %.4f, want %.4f", shift, shifts[shift], want)
 	}
 }
 
@@ -114,16 +111,14 @@ func TestClassesOfPresets(t *testing.T) {
 	if got, want := fingerprint(generate(cfg)), uint64(0x2bb3f347da4043bd); got != want {
 		t.Errorf("fingerprint %#x, want %#x", got, want)
 	}
-	for preset, want := range map[string]int{"": 4, "human-activity": 6, "google-glass": 4, "vehicle-sensor": 2, "mnist-sized": 10} {
+	for preset, want := range map[string]int{"": 4, "human-activity": 6, "google-glass": 4, "vehicle-sensor": 2,
+		"mnist-sized": 10} {
 		cfg.Preset = preset
-		if got := cfg.Resolve().Synthetic.Classes; got != want {
-			t.Errorf("preset %q has %d classes, want %d", preset, got, want)
-		}
+		got := cfg.Resolve().Synthetic.Classes
+		expect.That(t, got == want, "preset %q has %d classes, want %d", preset, got, want)
 	}
 	cfg.Target = TargetClass
-	if cfg.Resolve().Synthetic.Classes != 0 {
-		t.Error("two classes have a number of classes")
-	}
+	expect.That(t, cfg.Resolve().Synthetic.Classes == 0, "two classes have a number of classes")
 }
 
 func TestKeysOfGeneratedClasses(t *testing.T) {
@@ -132,23 +127,30 @@ func TestKeysOfGeneratedClasses(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Synthetic.Classes = 3 }, `synthetic.classes = 3: has no effect when target is "class"`},
-		{func(c *Config) { c.Target, c.Synthetic.Classes = TargetReal, 3 }, `synthetic.classes = 3: has no effect when target is "real"`},
-		{func(c *Config) { c.Target, c.Synthetic.Classes = TargetClasses, 1 }, "synthetic.classes = 1: must be in [2, 4096]"},
-		{func(c *Config) { c.Target, c.Synthetic.Classes = TargetClasses, 5000 }, "synthetic.classes = 5000: must be in [2, 4096]"},
-		{func(c *Config) { c.Target, c.Synthetic.PositiveShare = TargetClasses, 0.5 }, `synthetic.positive_share = 0.5: has no effect when target is "classes"`},
-		{func(c *Config) { c.Target, c.Synthetic.TargetNoise = TargetClasses, 0.5 }, `synthetic.target_noise = 0.5: has no effect when target is "classes"`},
+		{func(c *Config) { c.Target, c.Synthetic.Classes = TargetReal, 3 },
+			`synthetic.classes = 3: has no effect when target is "real"`},
+		{func(c *Config) { c.Target, c.Synthetic.Classes = TargetClasses, 1 },
+			"synthetic.classes = 1: must be in [2, 4096]"},
+		{func(c *Config) { c.Target, c.Synthetic.Classes = TargetClasses, 5000 },
+			"synthetic.classes = 5000: must be in [2, 4096]"},
+		{func(c *Config) { c.Target, c.Synthetic.PositiveShare = TargetClasses, 0.5 },
+			`synthetic.positive_share = 0.5: has no effect when target is "classes"`},
+		{func(c *Config) { c.Target, c.Synthetic.TargetNoise = TargetClasses, 0.5 },
+			`synthetic.target_noise = 0.5: has no effect when target is "classes"`},
 		{func(c *Config) {
 			c.Target, c.Synthetic.Classes = TargetClasses, 4096
-			c.Synthetic.Clients, c.Synthetic.Clusters, c.Synthetic.Features, c.Synthetic.Factors = 1000, 1000, 1000, 1000
+			c.Synthetic.Clients, c.Synthetic.Clusters, c.Synthetic.Features, c.Synthetic.Factors = 1000, 1000, 1000,
+				1000
 			c.Synthetic.RowsMin, c.Synthetic.RowsMax = 1, 1
-		}, "synthetic.clusters = 1000: clusters x classes x factors must be at most 1073741824 values, it is 4.096e+09"},
+		},
+			"synthetic.clusters = 1000: clusters x classes x factors must be at most 1073741824 values, " +
+				"it is 4.096e+09"},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
 		check := config.NewChecker()
 		cfg.Validate(check)
-		if got := fmt.Sprint(check.Problems()); got != "["+c.want+"]" {
-			t.Errorf("problems %s, want %s", got, c.want)
-		}
+		got := fmt.Sprint(check.Problems())
+		expect.That(t, got == "["+c.want+"]", "problems %s, want %s", got, c.want)
 	}
 }

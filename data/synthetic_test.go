@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -39,9 +40,8 @@ func fingerprint(set *Set) uint64 {
 // refused reports whether there is an error, which must be a *ParseError.
 func refused(t *testing.T, err error) bool {
 	t.Helper()
-	if _, ok := errors.AsType[*ParseError](err); err != nil && !ok {
-		t.Fatalf("%T %v is not a *ParseError", err, err)
-	}
+	_, ok := errors.AsType[*ParseError](err)
+	expect.Must(t, err == nil || ok, "%T %v is not a *ParseError", err, err)
 	return err != nil
 }
 
@@ -51,15 +51,14 @@ func checkShape(t *testing.T, set *Set) {
 	t.Helper()
 	for k := range set.Clients {
 		task := &set.Clients[k]
-		if task.X.Cols != set.Features || len(task.Y) != task.X.Rows || len(task.X.Data) != task.X.Rows*task.X.Stride || task.X.Stride%Lane != 0 {
+		if task.X.Cols != set.Features || len(task.Y) != task.X.Rows || len(task.X.Data) != task.X.Rows*task.X.Stride ||
+			task.X.Stride%Lane != 0 {
 			t.Fatalf("task %d: %d rows, %d cols, stride %d, %d values, %d labels in a set of %d features",
 				k, task.X.Rows, task.X.Cols, task.X.Stride, len(task.X.Data), len(task.Y), set.Features)
 		}
 		for i := range task.X.Rows {
 			for _, pad := range task.X.Data[i*task.X.Stride+task.X.Cols : (i+1)*task.X.Stride] {
-				if pad != 0 {
-					t.Fatalf("task %d row %d: the padding is not zero", k, i)
-				}
+				expect.Must(t, pad == 0, "task %d row %d: the padding is not zero", k, i)
 			}
 		}
 	}
@@ -87,27 +86,24 @@ func TestPresetsMatchTable2(t *testing.T) {
 		checkShape(t, split.Train)
 		checkShape(t, split.Test)
 		d := Describe(split.Train)
-		if d.Name != c.preset+" (generated)" || !d.Generated {
-			t.Errorf("%s: named %q, generated %v", c.preset, d.Name, d.Generated)
-		}
+		expect.That(t, d.Name == c.preset+" (generated)" && d.Generated,
+			"%s: named %q, generated %v", c.preset, d.Name, d.Generated)
 		if d.Tasks != c.m || d.Features != c.d || d.RowsMin != c.low || d.RowsMax != c.high {
-			t.Errorf("%s: m %d d %d n %d to %d, want %d %d %d to %d", c.preset, d.Tasks, d.Features, d.RowsMin, d.RowsMax, c.m, c.d, c.low, c.high)
+			t.Errorf("%s: m %d d %d n %d to %d, want %d %d %d to %d", c.preset, d.Tasks, d.Features, d.RowsMin,
+				d.RowsMax, c.m, c.d, c.low, c.high)
 		}
 		// Rounding to whole rows moves the deviation by less than half a row.
-		if math.Abs(d.RowsDeviation-c.deviation) > 0.5 {
-			t.Errorf("%s: standard deviation %.2f, want %.2f", c.preset, d.RowsDeviation, c.deviation)
-		}
-		if math.Abs(d.PositiveShare-c.positive) > c.within {
-			t.Errorf("%s: positive share %.3f, want %.3f", c.preset, d.PositiveShare, c.positive)
-		}
+		expect.That(t, math.Abs(d.RowsDeviation-c.deviation) <= 0.5,
+			"%s: standard deviation %.2f, want %.2f", c.preset, d.RowsDeviation, c.deviation)
+		expect.That(t, math.Abs(d.PositiveShare-c.positive) <= c.within,
+			"%s: positive share %.3f, want %.3f", c.preset, d.PositiveShare, c.positive)
 		if d.OneClassTasks != 0 || d.ZeroFeatures != 0 || d.ConstantFeatures != 0 {
-			t.Errorf("%s: %d tasks of one class, %d zero and %d constant features", c.preset, d.OneClassTasks, d.ZeroFeatures, d.ConstantFeatures)
+			t.Errorf("%s: %d tasks of one class, %d zero and %d constant features", c.preset, d.OneClassTasks,
+				d.ZeroFeatures, d.ConstantFeatures)
 		}
 		split.Train.eachRow(func(x []float64) {
 			for _, v := range x {
-				if !(v > -1 && v < 1) {
-					t.Fatalf("%s: feature value %v outside (-1, 1)", c.preset, v)
-				}
+				expect.Must(t, v > -1 && v < 1, "%s: feature value %v outside (-1, 1)", c.preset, v)
 			}
 		})
 	}
@@ -123,14 +119,10 @@ func TestGenerateIsDeterministic(t *testing.T) {
 		if want == 0 {
 			want = got
 		}
-		if got != want {
-			t.Errorf("GOMAXPROCS %d: other bits than with 1", workers)
-		}
+		expect.That(t, got == want, "GOMAXPROCS %d: other bits than with 1", workers)
 	}
 	cfg.Seed++
-	if fingerprint(generate(cfg)) == want {
-		t.Error("another seed gives the same set")
-	}
+	expect.That(t, fingerprint(generate(cfg)) != want, "another seed gives the same set")
 }
 
 // A task's rows depend on its own streams: adding tasks does not change them.
@@ -141,9 +133,7 @@ func TestTaskDoesNotDependOnOthers(t *testing.T) {
 	cfg.Synthetic.Clients = 9
 	many := generate(cfg)
 	many.Clients = many.Clients[:5]
-	if fingerprint(few) != fingerprint(many) {
-		t.Error("the first five tasks of nine differ from those of five")
-	}
+	expect.That(t, fingerprint(few) == fingerprint(many), "the first five tasks of nine differ from those of five")
 }
 
 // Without noise a row's label is the side of its task's boundary on which its factors
@@ -167,9 +157,8 @@ func TestLabelNoise(t *testing.T) {
 		}
 	}
 	// 53340 rows: five standard deviations are 0.009.
-	if share := float64(flipped) / float64(clean.Rows()); math.Abs(share-0.2) > 0.009 {
-		t.Errorf("share of flipped labels %.4f, want 0.2", share)
-	}
+	share := float64(flipped) / float64(clean.Rows())
+	expect.That(t, math.Abs(share-0.2) <= 0.009, "share of flipped labels %.4f, want 0.2", share)
 }
 
 func TestTaskSizes(t *testing.T) {
@@ -189,14 +178,11 @@ func TestTaskSizes(t *testing.T) {
 		if m == 1 {
 			low = high
 		}
-		if d.RowsMin != low || d.RowsMax != high {
-			t.Fatalf("sizes %d to %d, want %d to %d", d.RowsMin, d.RowsMax, low, high)
-		}
+		expect.Must(t, d.RowsMin == low && d.RowsMax == high,
+			"sizes %d to %d, want %d to %d", d.RowsMin, d.RowsMax, low, high)
 		// Each size is rounded by at most a half, so the deviation changes by at most
 		// that times sqrt(m/(m-1)) <= sqrt 2.
-		if math.Abs(d.RowsDeviation-deviation) > 0.75 {
-			t.Fatalf("deviation %v, want %v", d.RowsDeviation, deviation)
-		}
+		expect.Must(t, math.Abs(d.RowsDeviation-deviation) <= 0.75, "deviation %v, want %v", d.RowsDeviation, deviation)
 	})
 }
 
@@ -205,17 +191,14 @@ func TestResolve(t *testing.T) {
 	cfg.Preset = "vehicle-sensor"
 	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.Noise = 2, 10, 0
 	got := cfg.Resolve()
-	if s := got.Synthetic; s.Clients != 2 || s.Features != 10 || s.Noise != 0 || s.Clusters != 2 || s.Factors != 10 || s.RowsMax != 1933 || s.Margin != 0.9 {
+	if s := got.Synthetic; s.Clients != 2 || s.Features != 10 || s.Noise != 0 || s.Clusters != 2 || s.Factors != 10 ||
+		s.RowsMax != 1933 || s.Margin != 0.9 {
 		t.Errorf("resolved to %+v", s)
 	}
-	if again := got.Resolve(); again != got {
-		t.Errorf("resolved again to %+v", again)
-	}
-	if fingerprint(generate(cfg)) != fingerprint(generate(got)) {
-		t.Error("the resolved configuration gives another set")
-	}
+	again := got.Resolve()
+	expect.That(t, again == got, "resolved again to %+v", again)
+	expect.That(t, fingerprint(generate(cfg)) == fingerprint(generate(got)),
+		"the resolved configuration gives another set")
 	har := Config{Source: SourceHAR}
-	if har.Resolve() != har {
-		t.Error("a configuration without a preset changed")
-	}
+	expect.That(t, har.Resolve() == har, "a configuration without a preset changed")
 }

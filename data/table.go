@@ -60,11 +60,13 @@ type TableReader struct {
 // NewTableReader returns an empty table of the file with the chosen columns of a header. rows is
 // their number, 0 if it is not known: it fails where their values are too many. at returns
 // the error at a column of the row that is added.
-func NewTableReader(cfg *Config, file string, chosen Columns, rows int64, at func(column int, problem string) error) (*TableReader, error) {
+func NewTableReader(cfg *Config, file string, chosen Columns, rows int64, at func(column int, problem string) error) (
+	*TableReader, error) {
 	if cells := int64(padded(len(chosen.Features), Lane)); rows > elements.Most/cells {
 		return nil, fmt.Errorf("has too many values: must have at most %d", elements.Most)
 	}
-	t := &TableReader{Columns: chosen, file: file, cfg: cfg, labels: cfg.NewLabels(), at: at, index: map[string]int{}, known: rows}
+	t := &TableReader{Columns: chosen, file: file, cfg: cfg, labels: cfg.NewLabels(), at: at, index: map[string]int{},
+		known: rows}
 	t.row = make([]float64, NewMatrix(0, len(chosen.Features)).Stride)
 	t.columnOf = make([]int, 1+max(chosen.Task, chosen.Label, chosen.Features[len(chosen.Features)-1]))
 	t.alone = make([]int, len(t.columnOf))
@@ -216,13 +218,16 @@ func (t *TableReader) incomplete() error {
 	case t.cfg.Missing == MissingError && features == 0, t.cfg.Missing == MissingMean && required > 0:
 		remedy = `data.missing must be "drop" to leave these rows out`
 	case t.cfg.Missing == MissingError:
-		remedy = `data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, or data.drop_columns name these columns`
+		remedy =
+			`data.missing must be "drop" to leave these rows out, "mean" to fill in means of the features, ` +
+				`or data.drop_columns name these columns`
 	case len(t.tasks) == 0:
 		remedy = "no row is complete: data.drop_columns must name columns to leave out"
 	default:
 		return nil
 	}
-	problem := fmt.Sprintf("values are missing in %d of %d rows (%s); %s", t.missing.Rows, t.lines, ListMissing(t.missingColumns()), remedy)
+	problem := fmt.Sprintf("values are missing in %d of %d rows (%s); %s", t.missing.Rows, t.lines,
+		ListMissing(t.missingColumns()), remedy)
 	if place, ok := errors.AsType[*ParseError](t.first); ok {
 		return &ParseError{File: place.File, Line: place.Line, Column: place.Column, Problem: problem}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -60,12 +61,13 @@ func TestTablesAsPandas(t *testing.T) {
 			name: "mean.csv.gz", text: without(patients, "p5", "p8"),
 			change: func(c *Config) { c.Columns, c.Missing = NamesOf("age", "height*", "pulse_*"), MissingMean },
 			tasks:  []string{"north", "south", "east"}, classes: []string{"died", "recovered", "unknown"},
-			codes: []float64{1, 0, 1, 1, 2, 0, 1, 0, 1, 2}, sums: []float64{443.75, 1691.7857142857142, 736.1111111111111, 634.4444444444445},
+			codes:   []float64{1, 0, 1, 1, 2, 0, 1, 0, 1, 2},
+			sums:    []float64{443.75, 1691.7857142857142, 736.1111111111111, 634.4444444444445},
 			missing: Missing{Rows: 5, Values: 7},
 		},
 		{
 			name: "numbers.tsv", text: "grade\tx\ty\n3\t0.1\t1e-3\n1.0\t2\t.5\n10\t-3\t+4\n2\t4\t5\n3.00\t5\t6\n",
-			change: func(c *Config) { c.LabelColumn, c.ClientColumn, c.Delimiter = "grade", "", "tab" },
+			change: func(c *Config) { c.LabelColumn, c.ClientColumn = "grade", "" },
 			tasks:  []string{"all"}, classes: []string{"1", "2", "3", "10"},
 			codes: []float64{2, 0, 3, 1, 2}, sums: []float64{8.1, 15.501000000000001},
 		},
@@ -75,12 +77,8 @@ func TestTablesAsPandas(t *testing.T) {
 		if strings.HasSuffix(c.name, ".gz") {
 			var packed bytes.Buffer
 			w := gzip.NewWriter(&packed)
-			if _, err := w.Write(content); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			expect.Value(w.Write(content))(t)
+			expect.NoError(t, w.Close())
 			content = packed.Bytes()
 		}
 		filetest.Write(t, path, content)
@@ -110,44 +108,38 @@ func TestTablesAsPandas(t *testing.T) {
 			cmp.Diff(c.tasks, tasks), cmp.Diff(c.classes, set.Classes), cmp.Diff(c.codes, codes),
 			cmp.Diff(c.sums, sums, near), cmp.Diff(c.missing, set.Missing, cmpopts.IgnoreFields(Missing{}, "Columns")),
 		} {
-			if diff != "" {
-				t.Errorf("%s: %s", c.name, diff)
-			}
+			expect.That(t, diff == "", "%s: %s", c.name, diff)
 		}
-		if want, _, _ := strings.Cut(c.name, "."); set.Name != want {
-			t.Errorf("the set is named %q, want %q", set.Name, want)
-		}
+		want, _, _ := strings.Cut(c.name, ".")
+		expect.That(t, set.Name == want, "the set is named %q, want %q", set.Name, want)
 	}
 }
 
 // Numbers are one class however they are written, and text makes all labels text.
 func TestLabels(t *testing.T) {
 	for labels, want := range map[string]string{
-		"2 10 +2.0 1e1 2": "2 10", "-0 0 1": "0 1", "b a 10 9": "10 9 a b", "true false": "false true", "inf 1": "1 inf",
+		"2 10 +2.0 1e1 2": "2 10", "-0 0 1": "0 1", "b a 10 9": "10 9 a b", "true false": "false true",
+		"inf 1": "1 inf",
 	} {
 		text := "client,label,x\n"
 		for _, label := range strings.Fields(labels) {
 			text += "1," + label + ",0\n"
 		}
 		set := parsedCSV(t, text, func(c *Config) { c.Target = TargetClasses })
-		if got := strings.Join(set.Classes, " "); got != want {
-			t.Errorf("the labels %s have the classes %s, want %s", labels, got, want)
-		}
+		got := strings.Join(set.Classes, " ")
+		expect.That(t, got == want, "the labels %s have the classes %s, want %s", labels, got, want)
 	}
 	cfg := Defaults()
 	l := cfg.NewLabels()
 	for i, value := range []float64{7, -1, 7, math.NaN(), -1} {
 		y, problem := l.number(value)
-		if want := []float64{0, 1, 0, math.NaN(), 1}[i]; problem != "" || y != want && !math.IsNaN(want) {
-			t.Errorf("number %g is class %g %s", value, y, problem)
-		}
+		want := []float64{0, 1, 0, math.NaN(), 1}[i]
+		expect.That(t, problem == "" && (y == want || math.IsNaN(want)), "number %g is class %g %s", value, y, problem)
 	}
 	if _, problem := l.number(3); !strings.Contains(problem, "third class") {
 		t.Errorf("problem %q", problem)
 	}
-	if len(l.numbered) != 2 {
-		t.Errorf("%d numbers are known", len(l.numbered))
-	}
+	expect.That(t, len(l.numbered) == 2, "%d numbers are known", len(l.numbered))
 }
 
 func TestPackedFiles(t *testing.T) {
@@ -156,8 +148,7 @@ func TestPackedFiles(t *testing.T) {
 		filetest.Write(t, path, text)
 		cfg := Defaults()
 		cfg.Source, cfg.Path = SourceCSV, path
-		if _, err := Load(cfg); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("got %v", err)
-		}
+		_, err := Load(cfg)
+		expect.That(t, err != nil && strings.Contains(err.Error(), path), "got %v", err)
 	}
 }

@@ -98,7 +98,8 @@ func (c *Config) setTarget(set *Set, path string) error {
 	fail := func(problem string) error { return &ParseError{File: path, Problem: problem} }
 	if c.Target == TargetReal {
 		if set.Classes != nil {
-			return fail(fmt.Sprintf("has labels (%s), not numbers: data.target must be \"class\" or \"classes\"", listClasses(set.Classes)))
+			return fail(fmt.Sprintf("has labels (%s), not numbers: data.target must be \"class\" or \"classes\"",
+				listClasses(set.Classes)))
 		}
 		set.Real = true
 	} else if set.Classes == nil {
@@ -117,7 +118,9 @@ func (c *Config) setTarget(set *Set, path string) error {
 		return fail(err.Error())
 	}
 	if err := set.oneAgainstRest(positive); err != nil {
-		return &ParseError{File: path, Problem: fmt.Sprintf("with %s as the positive class (data.positive_class)", quote.Text(set.Signs[1])), Err: err}
+		return &ParseError{File: path,
+			Problem: fmt.Sprintf("with %s as the positive class (data.positive_class)", quote.Text(set.Signs[1])),
+			Err:     err}
 	}
 	return nil
 }
@@ -132,7 +135,8 @@ func (s *Set) numberClasses() (problem string) {
 				continue
 			}
 			if len(labels) == mostClasses {
-				return fmt.Sprintf("has more than %d different labels: data.target must be \"real\" for numbers", mostClasses)
+				return fmt.Sprintf("has more than %d different labels: data.target must be \"real\" for numbers",
+					mostClasses)
 			}
 			labels = slices.Insert(labels, at, y)
 		}
@@ -155,12 +159,15 @@ func (c *Config) positive(classes []string) (int, error) {
 		if len(classes) == 2 {
 			return 1, nil
 		}
-		return 0, fmt.Errorf("has %d classes (%s): data.positive_class must name one of them, or data.target be \"classes\"", len(classes), listClasses(classes))
+		return 0,
+			fmt.Errorf("has %d classes (%s): data.positive_class must name one of them, or data.target be \"classes\"",
+				len(classes), listClasses(classes))
 	}
 	if i := slices.Index(classes, c.PositiveClass); i >= 0 {
 		return i, nil
 	}
-	problem := fmt.Sprintf("has no class %s (data.positive_class), it has %s", quote.Text(c.PositiveClass), listClasses(classes))
+	problem := fmt.Sprintf("has no class %s (data.positive_class), it has %s", quote.Text(c.PositiveClass),
+		listClasses(classes))
 	if near := config.Nearest(c.PositiveClass, classes); near != "" {
 		problem += fmt.Sprintf(" (did you mean %q?)", near)
 	}

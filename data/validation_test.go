@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -46,10 +48,11 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 		"not resident": func(c *Config) { c.Resident = false },
 		"single":       func(c *Config) { c.Precision, c.Bias = PrecisionSingle, true },
 		"shared":       func(c *Config) { c.ClientsPerTask = 3 },
-		"skewed":       func(c *Config) { c.Skew, c.SkewMin = true, 2 },
+		"skewed":       func(c *Config) { c.Skew = 2 },
 		"pooled":       func(c *Config) { c.Pool = true },
 		"partition": func(c *Config) {
-			c.Target, c.Synthetic.Clients, c.Synthetic.Clusters, c.Synthetic.Classes, c.Synthetic.RowsMin, c.Synthetic.RowsMax = TargetClasses, 1, 1, 4, 90, 90
+			c.Target, c.Synthetic.Clients, c.Synthetic.Clusters, c.Synthetic.Classes = TargetClasses, 1, 1, 4
+			c.Synthetic.RowsMin, c.Synthetic.RowsMax = 90, 90
 			c.Partition.Method, c.Partition.Clients = "iid", 6
 		},
 		"no test rows": func(c *Config) { c.TestFraction = 0 },
@@ -61,7 +64,8 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 				share = 0.6 // leaves fewer rows of the smallest tasks than they have devices
 			}
 			cfg, with := marked(t, func(c *Config) { change(c); c.Validation = share })
-			if without.Validation != nil || with.Validation == nil || len(with.Validation.Clients) != len(with.Test.Clients) {
+			if without.Validation != nil || with.Validation == nil ||
+				len(with.Validation.Clients) != len(with.Test.Clients) {
 				t.Fatal("validation rows must be there exactly if they are asked for, by task")
 			}
 			if diff := cmp.Diff(rowTexts(without.Test), rowTexts(with.Test)); diff != "" {
@@ -86,26 +90,21 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 					t.Errorf("task %d: training and validation rows are not the training rows before:\n%s", k, diff)
 				}
 				want := max(cfg.ClientsPerTask, int(math.Floor((1-share)*float64(len(all[k]))+1e-9)))
-				if !cfg.Pool && len(train[k]) != want {
-					t.Errorf("task %d: %d of %d rows are left for training, want %d", k, len(train[k]), len(all[k]), want)
-				}
+				expect.That(t, cfg.Pool || len(train[k]) == want,
+					"task %d: %d of %d rows are left for training, want %d", k, len(train[k]), len(all[k]), want)
 			}
 			rows, _, _, _, err := Sizes(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			for k := range rows {
-				if int(rows[k]) != with.Train.Clients[k].X.Rows {
-					t.Errorf("device %d has %d rows, Sizes says %d", k, with.Train.Clients[k].X.Rows, rows[k])
-				}
+				expect.That(t, int(rows[k]) == with.Train.Clients[k].X.Rows,
+					"device %d has %d rows, Sizes says %d", k, with.Train.Clients[k].X.Rows, rows[k])
 			}
 			if d := with.Digest(); len(d) != 48 || d == without.Digest() || len(without.Digest()) != 32 {
 				t.Errorf("digests %s and %s", d, without.Digest())
 			}
 			_, other := marked(t, func(c *Config) { change(c); c.Validation, c.Split = share, 1 })
-			if cmp.Equal(rowTexts(other.Validation), rowTexts(with.Validation)) {
-				t.Error("another split has the same validation rows")
-			}
+			expect.That(t, !cmp.Equal(rowTexts(other.Validation), rowTexts(with.Validation)),
+				"another split has the same validation rows")
 		})
 	}
 }
@@ -115,19 +114,13 @@ func TestNothingIsFittedToValidationRows(t *testing.T) {
 	set := numbered(8, 8)
 	cfg := Defaults()
 	cfg.Validation, cfg.Standardize, cfg.Bias = 0.5, true, true
-	split, err := cfg.Divide(set, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := expect.Value(cfg.Divide(set, 1))(t)
 	scaling, held := FitScaling(split.Train), rowsOf(t, &split.Validation.Clients[0])
-	if err := cfg.Transform(split); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, cfg.Transform(split))
 	for i, row := range held {
 		x := split.Validation.Clients[0].X.Row(i)
-		if want := (float64(row) - scaling.Mean[1]) / scaling.Deviation[1]; x[1] != want || x[2] != 1 {
-			t.Errorf("row %d is %v, want %g and a bias", row, x, want)
-		}
+		want := (float64(row) - scaling.Mean[1]) / scaling.Deviation[1]
+		expect.That(t, x[1] == want && x[2] == 1, "row %d is %v, want %g and a bias", row, x, want)
 	}
 }
 
@@ -138,33 +131,27 @@ func TestFewRowsForValidation(t *testing.T) {
 	cfg := Defaults()
 	cfg.Validation = 0.4
 	split, err := cfg.Divide(set, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var sizes [][3]int
 	for k := range set.Clients {
-		sizes = append(sizes, [3]int{split.Train.Clients[k].X.Rows, split.Validation.Clients[k].X.Rows, split.Test.Clients[k].X.Rows})
+		sizes = append(sizes,
+			[3]int{split.Train.Clients[k].X.Rows, split.Validation.Clients[k].X.Rows, split.Test.Clients[k].X.Rows})
 	}
-	if want := [][3]int{{1, 0, 2}, {3, 2, 1}, {1, 0, 0}}; !slices.Equal(sizes, want) {
-		t.Errorf("training, validation and test rows %v, want %v", sizes, want)
-	}
-	if n := split.WithoutValidation(); n != 2 {
-		t.Errorf("%d tasks give no validation rows, want 2", n)
-	}
+	want := [][3]int{{1, 0, 2}, {3, 2, 1}, {1, 0, 0}}
+	expect.That(t, slices.Equal(sizes, want), "training, validation and test rows %v, want %v", sizes, want)
+	n := split.WithoutValidation()
+	expect.That(t, n == 2, "%d tasks give no validation rows, want 2", n)
 	whole, err := Defaults().Divide(set, 1)
-	if err != nil || whole.WithoutValidation() != 0 || whole.Validation != nil {
-		t.Errorf("without validation_fraction: %v", err)
-	}
-	if diff := cmp.Diff(whole.Test, split.Test, cmpopts.IgnoreUnexported(Set{}, Client{})); diff != "" {
-		t.Error(diff)
-	}
+	expect.That(t, err == nil && whole.WithoutValidation() == 0 && whole.Validation == nil,
+		"without validation_fraction: %v", err)
+	diff := cmp.Diff(whole.Test, split.Test, cmpopts.IgnoreUnexported(Set{}, Client{}))
+	expect.That(t, diff == "", "%v", diff)
 }
 
 // Validation rows have a random stream of their own: they are not those that test rows would be.
 func TestValidationRowsAreDrawnAnew(t *testing.T) {
 	_, tested := marked(t, func(c *Config) { c.TestFraction = 0.3 })
 	_, validated := marked(t, func(c *Config) { c.TestFraction, c.Validation = 0, 0.3 })
-	if cmp.Equal(rowTexts(tested.Test), rowTexts(validated.Validation)) {
-		t.Error("the same rows are drawn for validation as for testing")
-	}
+	expect.That(t, !cmp.Equal(rowTexts(tested.Test), rowTexts(validated.Validation)),
+		"the same rows are drawn for validation as for testing")
 }

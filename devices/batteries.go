@@ -28,13 +28,13 @@ type Batteries struct {
 	common    *daily           // charging, if it is the same for all devices: cells do not store it
 	roster    *roster.Roster
 	meters    *roster.Column[meter]
-	rest      meter                                       // of each device of a lazy population that has no state
-	changes   *roster.Column[powerChanges]                // nil until a device has a sequence of powers
-	nextPower func(t int) (at engine.Time, watts float64) // nil: changes has the power changes ahead
+	rest      meter                                            // of each device of a lazy population that has no state
+	changes   *roster.Column[powerChanges]                     // nil until a device has a sequence of powers
+	nextPower func(device int) (at engine.Time, watts float64) // nil: changes has the power changes ahead
 	cells     cells
-	drawn     func(t int, from, to engine.Time, joules float64) // nil: nobody asks
-	initial   float64                                           // J at the start, in all batteries
-	charged   sum                                               // J from all chargers so far
+	drawn     func(device int, from, to engine.Time, joules float64) // nil: nobody asks
+	initial   float64                                                // J at the start, in all batteries
+	charged   sum                                                    // J from all chargers so far
 }
 
 // size describes the batteries of a class, in joules, and their chargers.
@@ -72,7 +72,8 @@ func NewMixedBatteries(cfg Config, mix Mix, seed uint64, schedule ChargingSchedu
 	return newBatteries(&cfg, mix.Profiles, mix.Class, roster.New(len(mix.Class), false), seed, schedule)
 }
 
-func newBatteries(cfg *Config, profiles []Profile, of classes, r *roster.Roster, seed uint64, schedule ChargingSchedule) *Batteries {
+func newBatteries(cfg *Config, profiles []Profile, of classes, r *roster.Roster, seed uint64,
+	schedule ChargingSchedule) *Batteries {
 	var common *daily
 	if own := cfg.charging(seed); schedule == nil && own != nil {
 		schedule = own
@@ -102,29 +103,29 @@ func newBatteries(cfg *Config, profiles []Profile, of classes, r *roster.Roster,
 		return b
 	}
 	b.cells = newCells(r.Len(), chargers && common == nil)
-	for t := range r.Len() {
+	for device := range r.Len() {
 		c := cell{due: engine.Never, change: engine.Never}
-		if !b.OnMains(t) {
-			s := rng.New(seed, rng.Battery, t, 0)
+		if !b.OnMains(device) {
+			s := rng.New(seed, rng.Battery, device, 0)
 			share := cfg.InitialCharge + float64(cfg.InitialChargeSpread*(2*s.Float64()-1))
-			c.left = float64(min(max(share, 0), 1) * b.size(t).capacity)
+			c.left = float64(min(max(share, 0), 1) * b.size(device).capacity)
 			b.initial += c.left
 			if schedule != nil {
-				b.updateCharger(t, &c, 0)
+				b.updateCharger(device, &c, 0)
 			}
-			b.setDue(t, &c, b.meters.At(t), nil)
+			b.setDue(device, &c, b.meters.At(device), nil)
 		}
-		b.cells.put(t, &c)
+		b.cells.put(device, &c)
 	}
 	return b
 }
 
-func (b *Batteries) size(t int) *size { return &b.sizes[b.classes.of(t)] }
+func (b *Batteries) size(device int) *size { return &b.sizes[b.classes.of(device)] }
 
-// cell returns the state of the battery of device t at the last update of its meter.
-func (b *Batteries) cell(t int) cell {
-	c := b.cells.at(t)
-	b.follow(&c, b.meters.At(t).since)
+// cell returns the state of the battery of a device at the last update of its meter.
+func (b *Batteries) cell(device int) cell {
+	c := b.cells.at(device)
+	b.follow(&c, b.meters.At(device).since)
 	return c
 }
 
@@ -135,8 +136,8 @@ func (b *Batteries) follow(c *cell, since engine.Time) {
 	}
 }
 
-// OnMains reports whether device t has no battery.
-func (b *Batteries) OnMains(t int) bool { return b.Mains() || b.size(t).capacity == 0 }
+// OnMains reports whether a device has no battery.
+func (b *Batteries) OnMains(device int) bool { return b.Mains() || b.size(device).capacity == 0 }
 
 // Mains reports whether no device has a battery.
 func (b *Batteries) Mains() bool { return b.cells.none() }
@@ -145,199 +146,199 @@ const joulesPerWattHour = 3600
 
 // SetNextPower makes b call next to learn when power changes, instead of storing the
 // changes of each device. next returns the last or next instant at which the power of
-// device t changes, and the power from then on. Its result for a device must not change
+// a device changes, and the power from then on. Its result for a device must not change
 // until Account has updated the device to the current time; call Account before
 // SetPower. Power sequences cannot be used then.
-func (b *Batteries) SetNextPower(next func(t int) (at engine.Time, watts float64)) {
+func (b *Batteries) SetNextPower(next func(device int) (at engine.Time, watts float64)) {
 	b.nextPower = next
 }
 
 // SetDrawn makes b report the energy that a device draws: joules evenly from one instant to another.
-func (b *Batteries) SetDrawn(drawn func(t int, from, to engine.Time, joules float64)) {
+func (b *Batteries) SetDrawn(drawn func(device int, from, to engine.Time, joules float64)) {
 	b.drawn = drawn
 }
 
-// drain adds energy to the consumption of device t, from the last update of its meter until an
+// drain adds energy to the consumption of a device, from the last update of its meter until an
 // instant. A copy of the meter reports nothing.
-func (b *Batteries) drain(t int, m *meter, until engine.Time, joules float64) {
+func (b *Batteries) drain(device int, m *meter, until engine.Time, joules float64) {
 	m.drained += joules
-	if b.drawn != nil && m == b.meters.At(t) {
-		b.drawn(t, m.since, until, joules)
+	if b.drawn != nil && m == b.meters.At(device) {
+		b.drawn(device, m.since, until, joules)
 	}
 }
 
-// SetPower sets the power of device t, in watts, from now on. It panics if the device is
+// SetPower sets the power of a device, in watts, from now on. It panics if the device is
 // depleted, if its battery was empty before now, if now is before the last update, or if
 // the power is negative or not a number.
-func (b *Batteries) SetPower(t int, now engine.Time, watts float64) {
-	b.set(t, now, watts, &noChanges)
+func (b *Batteries) SetPower(device int, now engine.Time, watts float64) {
+	b.set(device, now, watts, &noChanges)
 }
 
-// set sets the power of device t from now on, and its changes ahead if they are stored.
-func (b *Batteries) set(t int, now engine.Time, watts float64, p *powerChanges) {
+// set sets the power of a device from now on, and its changes ahead if they are stored.
+func (b *Batteries) set(device int, now engine.Time, watts float64, p *powerChanges) {
 	if !(watts >= 0) {
-		panic(fmt.Sprintf("devices: device %d draws %g W: must be a number, not negative", t, watts))
+		panic(fmt.Sprintf("devices: device %d draws %g W: must be a number, not negative", device, watts))
 	}
-	if b.Depleted(t) {
-		panic(fmt.Sprintf("devices: device %d draws power at %v: it is depleted", t, now))
+	if b.Depleted(device) {
+		panic(fmt.Sprintf("devices: device %d draws power at %v: it is depleted", device, now))
 	}
 	if b.changes == nil {
-		b.account(t, now, nil) // nextPower already refers to the new power
+		b.account(device, now, nil) // nextPower already refers to the new power
 	} else {
-		b.account(t, now, b.changes.At(t))
-		*b.changes.At(t) = *p
+		b.account(device, now, b.changes.At(device))
+		*b.changes.At(device) = *p
 	}
-	b.meters.At(t).watts = watts
-	b.reschedule(t)
+	b.meters.At(device).watts = watts
+	b.reschedule(device)
 }
 
-// reschedule updates the next battery event of device t after accounting, if it has a
+// reschedule updates the next battery event of a device after accounting, if it has a
 // battery.
-func (b *Batteries) reschedule(t int) {
-	if !b.OnMains(t) {
-		c, m := b.cells.at(t), b.meters.At(t)
+func (b *Batteries) reschedule(device int) {
+	if !b.OnMains(device) {
+		c, m := b.cells.at(device), b.meters.At(device)
 		b.follow(&c, m.since)
-		b.setDue(t, &c, m, b.changesOf(t, &powerChanges{}))
-		b.cells.put(t, &c)
+		b.setDue(device, &c, m, b.changesOf(device, &powerChanges{}))
+		b.cells.put(device, &c)
 	}
 }
 
 // SetPowerSequence is SetPower for a power that changes at known times. It panics after
 // SetNextPower.
-func (b *Batteries) SetPowerSequence(t int, now engine.Time, load PowerSequence) {
+func (b *Batteries) SetPowerSequence(device int, now engine.Time, load PowerSequence) {
 	if b.nextPower != nil {
-		panic(fmt.Sprintf("devices: device %d has a power sequence: not possible after SetNextPower", t))
+		panic(fmt.Sprintf("devices: device %d has a power sequence: not possible after SetNextPower", device))
 	}
 	watts, p := load.start(now)
 	if p != noChanges && b.changes == nil {
 		b.changes = roster.NewColumn(b.roster, func(int) powerChanges { return noChanges }) // most runs have none
 	}
-	b.set(t, now, watts, &p)
+	b.set(device, now, watts, &p)
 }
 
 // PowerChangeAt returns the next change of a sequence set by SetPowerSequence, or
 // engine.Never.
-func (b *Batteries) PowerChangeAt(t int) engine.Time {
+func (b *Batteries) PowerChangeAt(device int) engine.Time {
 	if b.changes == nil {
 		return engine.Never
 	}
-	return b.changes.At(t).at[0]
+	return b.changes.At(device).at[0]
 }
 
-// Spend takes energy from device t, which is up, at once. It takes at most the energy
+// Spend takes energy from a device, which is up, at once. It takes at most the energy
 // left, so the battery may then be empty.
-func (b *Batteries) Spend(t int, now engine.Time, joules float64) {
+func (b *Batteries) Spend(device int, now engine.Time, joules float64) {
 	if !(joules >= 0) {
-		panic(fmt.Sprintf("devices: device %d spends %g J: must be a number, not negative", t, joules))
+		panic(fmt.Sprintf("devices: device %d spends %g J: must be a number, not negative", device, joules))
 	}
-	if b.Depleted(t) {
-		panic(fmt.Sprintf("devices: device %d spends energy at %v: it is depleted", t, now))
+	if b.Depleted(device) {
+		panic(fmt.Sprintf("devices: device %d spends energy at %v: it is depleted", device, now))
 	}
-	b.Account(t, now)
-	m := b.meters.At(t)
-	if b.OnMains(t) {
-		b.drain(t, m, now, joules)
+	b.Account(device, now)
+	m := b.meters.At(device)
+	if b.OnMains(device) {
+		b.drain(device, m, now, joules)
 		return
 	}
-	c := b.cell(t)
+	c := b.cell(device)
 	joules = min(joules, c.left)
 	c.left -= joules
-	b.drain(t, m, now, joules)
-	b.setDue(t, &c, m, b.changesOf(t, &powerChanges{}))
-	b.cells.put(t, &c)
+	b.drain(device, m, now, joules)
+	b.setDue(device, &c, m, b.changesOf(device, &powerChanges{}))
+	b.cells.put(device, &c)
 }
 
-// EmptyAt returns the first nanosecond at which the battery of device t is empty under
+// EmptyAt returns the first nanosecond at which the battery of a device is empty under
 // the current power. ok is false if that never happens, if the device runs on mains, and
 // if it is already depleted.
 //
 // If chargers follow a schedule, the result is at most the schedule's next change. The
 // battery is not empty earlier. After accounting up to the result, EmptyAt returns the
 // next one.
-func (b *Batteries) EmptyAt(t int) (at engine.Time, ok bool) {
-	if b.Mains() || b.cells.depleted(t) || b.cells.due(t) == engine.Never {
+func (b *Batteries) EmptyAt(device int) (at engine.Time, ok bool) {
+	if b.Mains() || b.cells.depleted(device) || b.cells.due(device) == engine.Never {
 		return engine.Never, false
 	}
-	return b.cells.due(t), true
+	return b.cells.due(device), true
 }
 
-// Deplete marks device t as depleted. now must be its EmptyAt, also after Account(t,
+// Deplete marks a device as depleted. now must be its EmptyAt, also after Account(device,
 // now).
-func (b *Batteries) Deplete(t int, now engine.Time) {
-	if at, ok := b.EmptyAt(t); ok && at == now {
-		b.Account(t, now)
+func (b *Batteries) Deplete(device int, now engine.Time) {
+	if at, ok := b.EmptyAt(device); ok && at == now {
+		b.Account(device, now)
 	}
-	if at, ok := b.EmptyAt(t); !ok || at != now {
-		panic(fmt.Sprintf("devices: device %d is depleted at %v: its battery is empty at %v", t, now, at))
+	if at, ok := b.EmptyAt(device); !ok || at != now {
+		panic(fmt.Sprintf("devices: device %d is depleted at %v: its battery is empty at %v", device, now, at))
 	}
-	c := b.cell(t)
+	c := b.cell(device)
 	c.depleted, c.certain = true, false
-	b.meters.At(t).watts = 0
+	b.meters.At(device).watts = 0
 	if b.changes != nil {
-		*b.changes.At(t) = noChanges
+		*b.changes.At(device) = noChanges
 	}
-	if b.charging == nil && b.size(t).charger > 0 {
+	if b.charging == nil && b.size(device).charger > 0 {
 		c.plugged, c.change = false, now.Add(b.delay)
 	}
-	b.setDue(t, &c, b.meters.At(t), nil)
-	b.cells.put(t, &c)
+	b.setDue(device, &c, b.meters.At(device), nil)
+	b.cells.put(device, &c)
 }
 
-// Depleted reports whether device t is depleted.
-func (b *Batteries) Depleted(t int) bool { return !b.Mains() && b.cells.depleted(t) }
+// Depleted reports whether a device is depleted.
+func (b *Batteries) Depleted(device int) bool { return !b.Mains() && b.cells.depleted(device) }
 
-// RestoreAt returns when the battery of device t, which is depleted, has enough charge
+// RestoreAt returns when the battery of a device, which is depleted, has enough charge
 // to restore the device. ok is false if that never happens, and if the device is not
 // depleted. If chargers follow a schedule, the result is at most the schedule's next
 // change, as for EmptyAt.
-func (b *Batteries) RestoreAt(t int) (at engine.Time, ok bool) {
-	if !b.Depleted(t) || b.cells.due(t) == engine.Never {
+func (b *Batteries) RestoreAt(device int) (at engine.Time, ok bool) {
+	if !b.Depleted(device) || b.cells.due(device) == engine.Never {
 		return engine.Never, false
 	}
-	return b.cells.due(t), true
+	return b.cells.due(device), true
 }
 
-// Restore brings a depleted device t up, drawing no power yet. A charger that was
+// Restore brings a depleted device up, drawing no power yet. A charger that was
 // plugged in because the device was depleted is unplugged. now must not be before its
-// RestoreAt, also after Account(t, now). The battery charges until now, or until it is
+// RestoreAt, also after Account(device, now). The battery charges until now, or until it is
 // full.
-func (b *Batteries) Restore(t int, now engine.Time) {
-	if at, ok := b.RestoreAt(t); ok && at <= now {
-		b.Account(t, now)
+func (b *Batteries) Restore(device int, now engine.Time) {
+	if at, ok := b.RestoreAt(device); ok && at <= now {
+		b.Account(device, now)
 	}
-	if at, ok := b.RestoreAt(t); !ok || now < at {
-		panic(fmt.Sprintf("devices: device %d is restored at %v: must not be before %v", t, now, at))
+	if at, ok := b.RestoreAt(device); !ok || now < at {
+		panic(fmt.Sprintf("devices: device %d is restored at %v: must not be before %v", device, now, at))
 	}
-	c := b.cell(t)
+	c := b.cell(device)
 	c.depleted = false
 	if b.charging == nil {
 		c.plugged, c.change = false, engine.Never
 	}
-	b.setDue(t, &c, b.meters.At(t), nil)
-	b.cells.put(t, &c)
+	b.setDue(device, &c, b.meters.At(device), nil)
+	b.cells.put(device, &c)
 }
 
 // AccountAll updates the energy of all devices to now.
 func (b *Batteries) AccountAll(now engine.Time) {
 	if b.roster.Lazy() {
 		b.accountRest(now)
-		for _, t := range b.roster.Sorted() {
-			b.Account(int(t), now)
+		for _, device := range b.roster.Sorted() {
+			b.Account(int(device), now)
 		}
 		return
 	}
-	for t := range b.roster.Len() {
-		b.Account(t, now)
+	for device := range b.roster.Len() {
+		b.Account(device, now)
 	}
 }
 
-// Spent returns the energy in joules that device t has consumed so far, from its battery
+// Spent returns the energy in joules that a device has consumed so far, from its battery
 // or from mains.
-func (b *Batteries) Spent(t int) float64 { return b.meters.At(t).drained }
+func (b *Batteries) Spent(device int) float64 { return b.meters.At(device).drained }
 
-// Left returns the energy in joules left in the battery of device t, which must have
+// Left returns the energy in joules left in the battery of a device, which must have
 // one.
-func (b *Batteries) Left(t int) float64 { return b.cells.left(t) }
+func (b *Batteries) Left(device int) float64 { return b.cells.left(device) }
 
 // Total returns the energy balance of all devices together.
 func (b *Batteries) Total() Energy {
@@ -347,8 +348,8 @@ func (b *Batteries) Total() Energy {
 		all.ChargedJ = all.DrainedJ
 		return all
 	}
-	for t := range b.roster.Len() {
-		all.DrainedJ += b.meters.At(t).drained
+	for device := range b.roster.Len() {
+		all.DrainedJ += b.meters.At(device).drained
 	}
 	if b.Mains() {
 		all.ChargedJ = all.DrainedJ
@@ -356,11 +357,11 @@ func (b *Batteries) Total() Energy {
 	}
 	all.InitialJ = b.initial
 	charged := b.charged
-	for t := range b.roster.Len() {
-		if b.OnMains(t) {
-			charged.add(b.meters.At(t).drained)
+	for device := range b.roster.Len() {
+		if b.OnMains(device) {
+			charged.add(b.meters.At(device).drained)
 		} else {
-			all.LeftJ += b.cells.left(t)
+			all.LeftJ += b.cells.left(device)
 		}
 	}
 	all.ChargedJ = charged.value()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 
 	"pgregory.net/rapid"
@@ -18,9 +19,8 @@ func mustPanic(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
-		if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), want) {
-			t.Errorf("panic is %v, want one with %q", r, want)
-		}
+		r := recover()
+		expect.That(t, r != nil && strings.Contains(fmt.Sprint(r), want), "panic is %v, want one with %q", r, want)
 	}()
 	f()
 }
@@ -42,47 +42,37 @@ func TestABatteryRunsDownAndIsCharged(t *testing.T) {
 	b.SetPower(0, 0, 2)
 	b.SetPower(0, 100*second, 4) // 200 J of 1800 J are used: 400 s remain
 	at, ok := b.EmptyAt(0)
-	if !ok || at != 500*second {
-		t.Fatalf("empty at %v, want 500 s", at)
-	}
+	expect.Must(t, ok && at == 500*second, "empty at %v, want 500 s", at)
 	if _, ok := b.RestoreAt(0); ok || b.Depleted(0) {
 		t.Error("the device is restored before it is depleted")
 	}
 	b.Deplete(0, at)
-	if b.Level(0, at) != 0 || b.Spent(0) != 1800 || !b.Depleted(0) {
-		t.Errorf("depleted: level %g, spent %g J", b.Level(0, at), b.Spent(0))
-	}
+	expect.That(t, b.Level(0, at) == 0 && b.Spent(0) == 1800 && b.Depleted(0),
+		"depleted: level %g, spent %g J", b.Level(0, at), b.Spent(0))
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("a depleted battery is empty again at %v", at)
 	}
 	back, ok := b.RestoreAt(0) // 60 s, then 900 J at 10 W
-	if !ok || back != 650*second {
-		t.Fatalf("restored at %v, want 650 s", back)
-	}
+	expect.Must(t, ok && back == 650*second, "restored at %v, want 650 s", back)
 	b.AccountAll(560 * second)
-	if b.Level(0, 560*second) != 0 {
-		t.Errorf("level %g when the charger is plugged in", b.Level(0, 560*second))
-	}
+	expect.That(t, b.Level(0, 560*second) == 0, "level %g when the charger is plugged in", b.Level(0, 560*second))
 	b.AccountAll(590 * second) // 30 s of charging, then 10 s more: nothing is counted twice
 	b.AccountAll(600 * second)
-	if math.Abs(b.Level(0, 600*second)-400./3600) > 1e-12 {
-		t.Errorf("level %g after 40 s of charging, want 400 J of 3600 J", b.Level(0, 600*second))
-	}
+	expect.That(t, math.Abs(b.Level(0, 600*second)-400./3600) <= 1e-12,
+		"level %g after 40 s of charging, want 400 J of 3600 J", b.Level(0, 600*second))
 	b.Restore(0, back)
 	if at, ok := b.EmptyAt(0); ok {
 		t.Errorf("a restored device draws nothing yet, but is empty at %v", at)
 	}
-	if b.Level(0, back) != 0.25 || b.Depleted(0) || b.Spent(0) != 1800 {
-		t.Errorf("restored: level %g, spent %g J", b.Level(0, back), b.Spent(0))
-	}
+	expect.That(t, b.Level(0, back) == 0.25 && !b.Depleted(0) && b.Spent(0) == 1800,
+		"restored: level %g, spent %g J", b.Level(0, back), b.Spent(0))
 	b.SetPower(0, back, 9)
 	if at, _ := b.EmptyAt(0); at != 750*second {
 		t.Errorf("empty again at %v, want 750 s", at)
 	}
 	b.AccountAll(700 * second)
-	if got, want := b.Total(), (Energy{InitialJ: 3600, ChargedJ: 900, DrainedJ: 2250, LeftJ: 2250}); got != want {
-		t.Errorf("total %+v, want %+v", got, want)
-	}
+	got, want := b.Total(), (Energy{InitialJ: 3600, ChargedJ: 900, DrainedJ: 2250, LeftJ: 2250})
+	expect.That(t, got == want, "total %+v, want %+v", got, want)
 }
 
 // A later restoration finds more charge, but never more than full.
@@ -98,9 +88,8 @@ func TestLateRestorationFindsMore(t *testing.T) {
 		b.Deplete(0, second)
 		at, _ := b.RestoreAt(0)
 		b.Restore(0, at+c.wait)
-		if math.Abs(b.Level(0, at+c.wait)-c.level) > 1e-12 {
-			t.Errorf("restored %v late: level %g, want %g", c.wait, b.Level(0, at+c.wait), c.level)
-		}
+		expect.That(t, math.Abs(b.Level(0, at+c.wait)-c.level) <= 1e-12,
+			"restored %v late: level %g, want %g", c.wait, b.Level(0, at+c.wait), c.level)
 	}
 }
 
@@ -113,9 +102,8 @@ func TestWithoutAChargerADeviceStaysDepleted(t *testing.T) {
 		t.Errorf("restored at %v", at)
 	}
 	b.AccountAll(at + second)
-	if b.Level(0, at+second) != 0 || b.Total().ChargedJ != 0 {
-		t.Errorf("level %g without a charger", b.Level(0, at+second))
-	}
+	expect.That(t, b.Level(0, at+second) == 0 && b.Total().ChargedJ == 0,
+		"level %g without a charger", b.Level(0, at+second))
 }
 
 func TestMainsNeverEnd(t *testing.T) {
@@ -124,15 +112,12 @@ func TestMainsNeverEnd(t *testing.T) {
 	b := NewBatteries(cfg, 1, 1, nil)
 	b.SetPower(0, 0, 7)
 	b.AccountAll(1e9 * second)
-	if at, ok := b.EmptyAt(0); ok {
-		t.Errorf("mains are empty at %v", at)
-	}
-	if b.Spent(0) != 7e9 || b.Level(0, 1e9*second) != 1 {
-		t.Errorf("spent %g J, level %g; want 7e9, 1", b.Spent(0), b.Level(0, 1e9*second))
-	}
-	if got, want := b.Total(), (Energy{ChargedJ: 7e9, DrainedJ: 7e9}); got != want {
-		t.Errorf("total %+v, want %+v", got, want)
-	}
+	at, ok := b.EmptyAt(0)
+	expect.That(t, !ok, "mains are empty at %v", at)
+	expect.That(t, b.Spent(0) == 7e9 && b.Level(0, 1e9*second) == 1,
+		"spent %g J, level %g; want 7e9, 1", b.Spent(0), b.Level(0, 1e9*second))
+	got, want := b.Total(), (Energy{ChargedJ: 7e9, DrainedJ: 7e9})
+	expect.That(t, got == want, "total %+v, want %+v", got, want)
 }
 
 func TestAnEmptyStart(t *testing.T) {
@@ -156,17 +141,13 @@ func TestInitialChargeSpreads(t *testing.T) {
 	sum := 0.0
 	for d := range n {
 		level := b.Level(d, 0)
-		if level < 0.3 || level > 0.9 {
-			t.Fatalf("device %d starts at %g", d, level)
-		}
+		expect.Must(t, level >= 0.3 && level <= 0.9, "device %d starts at %g", d, level)
 		sum += level
 	}
 	if mean := sum / n; math.Abs(mean-0.6) > 4*0.3/math.Sqrt(3*n) { // four standard errors
 		t.Errorf("mean initial charge %g, want 0.6", mean)
 	}
-	if b.Level(1, 0) == b.Level(2, 0) {
-		t.Error("two devices start with the same charge")
-	}
+	expect.That(t, b.Level(1, 0) != b.Level(2, 0), "two devices start with the same charge")
 }
 
 // Accounting in between, as at the end of each round, must not move the instant at which
@@ -180,14 +161,12 @@ func TestAccountingDoesNotMoveTheEnd(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "accounts") {
 			now = engine.Time(rapid.Int64Range(int64(now), int64(end)).Draw(t, "now"))
 			b.AccountAll(now)
-			if at, _ := b.EmptyAt(0); at != end {
-				t.Fatalf("empty at %d ns, was %d ns", at, end)
-			}
+			at, _ := b.EmptyAt(0)
+			expect.Must(t, at == end, "empty at %d ns, was %d ns", at, end)
 		}
 		b.Deplete(0, end)
-		if b.Level(0, end) != 0 || math.Abs(b.Spent(0)/3600-1) > 1e-12 {
-			t.Fatalf("level %g, spent %g J at the end, want 0, 3600", b.Level(0, end), b.Spent(0))
-		}
+		expect.Must(t, b.Level(0, end) == 0 && math.Abs(b.Spent(0)/3600-1) <= 1e-12,
+			"level %g, spent %g J at the end, want 0, 3600", b.Level(0, end), b.Spent(0))
 	})
 }
 
@@ -199,13 +178,11 @@ func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
 		b := NewBatteries(phone(), 1, 1, nil)
 		b.SetPower(0, 0, watts)
 		end, _ := b.EmptyAt(0)
-		if watts*end.Seconds() < 3600*(1-1e-15) {
-			t.Fatalf("%g W empty 3600 J in %d ns: %g J", watts, end, watts*end.Seconds())
-		}
+		expect.Must(t, watts*end.Seconds() >= 3600*(1-1e-15),
+			"%g W empty 3600 J in %d ns: %g J", watts, end, watts*end.Seconds())
 		b.AccountAll(end - 1)
-		if watts*(end-1).Seconds() < 3600*(1-1e-15) && b.Level(0, end-1) <= 0 {
-			t.Fatalf("empty a nanosecond before %d ns", end)
-		}
+		expect.Must(t, watts*(end-1).Seconds() >= 3600*(1-1e-15) || b.Level(0, end-1) > 0,
+			"empty a nanosecond before %d ns", end)
 	})
 }
 
@@ -214,7 +191,7 @@ func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
 func TestEnergyIsConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Defaults()
-		cfg.BatteryWh = rapid.SampledFrom([]float64{Mains, 1e-6, 0.1, 11}).Draw(t, "battery_wh")
+		cfg.BatteryWh = rapid.SampledFrom([]WattHours{Mains, 1e-6, 0.1, 11}).Draw(t, "battery_wh")
 		cfg.InitialCharge = rapid.Float64Range(0, 1).Draw(t, "initial_charge")
 		cfg.Charging = rapid.SampledFrom([]string{Never, WhenDepleted}).Draw(t, "charging")
 		cfg.ChargeW = rapid.SampledFrom([]float64{1e-3, 10}).Draw(t, "charge_w")
@@ -225,14 +202,12 @@ func TestEnergyIsConserved(t *testing.T) {
 		now := engine.Time(0)
 		check := func() {
 			for d := range n {
-				if l := b.Level(d, now); !(l >= 0 && l <= 1) || b.Spent(d) < 0 {
-					t.Fatalf("device %d: level %g, spent %g J", d, l, b.Spent(d))
-				}
+				l := b.Level(d, now)
+				expect.Must(t, l >= 0 && l <= 1 && b.Spent(d) >= 0, "device %d: level %g, spent %g J", d, l, b.Spent(d))
 			}
 			e := b.Total()
-			if in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ; math.Abs(in-out) > 1e-9*in {
-				t.Fatalf("%+v: %g J in, %g J out or left", e, in, out)
-			}
+			in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ
+			expect.Must(t, math.Abs(in-out) <= 1e-9*in, "%+v: %g J in, %g J out or left", e, in, out)
 		}
 		for range rapid.IntRange(20, 80).Draw(t, "steps") {
 			next := now + engine.Time(rapid.Int64Range(0, int64(200*second)).Draw(t, "span"))
@@ -278,9 +253,11 @@ func TestMisuseOfBatteries(t *testing.T) {
 	}
 	mustPanic(t, "device 0 draws -1 W: must be a number, not negative", func() { fresh().SetPower(0, 0, -1) })
 	mustPanic(t, "device 0 draws NaN W", func() { fresh().SetPower(0, 0, math.NaN()) })
-	mustPanic(t, "device 0 is up at 1.000000001s: its battery was empty at 1s", func() { fresh().SetPower(0, second+1, 1) })
+	mustPanic(t, "device 0 is up at 1.000000001s: its battery was empty at 1s",
+		func() { fresh().SetPower(0, second+1, 1) })
 	mustPanic(t, "device 0 is up at 2s", func() { fresh().AccountAll(2 * second) })
-	mustPanic(t, "device 0 is depleted at 999.999999ms: its battery is empty at 1s", func() { fresh().Deplete(0, second-1) })
+	mustPanic(t, "device 0 is depleted at 999.999999ms: its battery is empty at 1s",
+		func() { fresh().Deplete(0, second-1) })
 	mustPanic(t, "device 0 is restored at 1s: must not be before never", func() { fresh().Restore(0, second) })
 	b := fresh()
 	b.Deplete(0, second)
@@ -321,9 +298,8 @@ func TestSpend(t *testing.T) {
 	cfg.BatteryWh = Mains
 	m := NewBatteries(cfg, 1, 1, nil)
 	m.Spend(0, second, 5)
-	if got, want := m.Total(), (Energy{ChargedJ: 5, DrainedJ: 5}); got != want {
-		t.Errorf("on mains: %+v, want %+v", got, want)
-	}
+	got, want := m.Total(), (Energy{ChargedJ: 5, DrainedJ: 5})
+	expect.That(t, got == want, "on mains: %+v, want %+v", got, want)
 	mustPanic(t, "device 0 spends -1 J", func() { m.Spend(0, second, -1) })
 }
 
@@ -333,7 +309,7 @@ func TestSpend(t *testing.T) {
 func TestNextPowerMatchesStoredSequence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := phone()
-		cfg.BatteryWh = rapid.SampledFrom([]float64{0, 1}).Draw(t, "battery")
+		cfg.BatteryWh = rapid.SampledFrom([]WattHours{0, 1}).Draw(t, "battery")
 		cfg.InitialCharge, cfg.LowBattery = 0.9, 0.5
 		cfg.Charging, cfg.ChargeW = rapid.SampledFrom([]string{Never, WhenDepleted}).Draw(t, "charging"), 3
 		stored, asked := NewBatteries(cfg, 1, 1, nil), NewBatteries(cfg, 1, 1, nil)
@@ -347,7 +323,8 @@ func TestNextPowerMatchesStoredSequence(t *testing.T) {
 			if first == later {
 				continue // no change
 			}
-			stored.SetPowerSequence(0, now, PowerSequence{Stages: [MaxStages]Stage{{Length: length, Watts: first}}, Watts: later})
+			stored.SetPowerSequence(0, now,
+				PowerSequence{Stages: [MaxStages]Stage{{Length: length, Watts: first}}, Watts: later})
 			asked.Account(0, now)
 			at, then = now.Add(length), later
 			asked.SetPower(0, now, first)
@@ -356,15 +333,15 @@ func TestNextPowerMatchesStoredSequence(t *testing.T) {
 				if empty, ok := stored.EmptyAt(0); ok && now > empty {
 					return
 				}
-				if stored.Level(0, now) != asked.Level(0, now) || stored.Low(0, now) != asked.Low(0, now) {
-					t.Fatalf("at %v: level %g, by SetNextPower %g", now, stored.Level(0, now), asked.Level(0, now))
-				}
+				expect.Must(t, stored.Level(0, now) == asked.Level(0, now) && stored.Low(0, now) == asked.Low(0, now),
+					"at %v: level %g, by SetNextPower %g", now, stored.Level(0, now), asked.Level(0, now))
 				stored.Account(0, now)
 				asked.Account(0, now)
 				a, _ := stored.EmptyAt(0)
 				b, _ := asked.EmptyAt(0)
 				if a != b || stored.Spent(0) != asked.Spent(0) || stored.Total() != asked.Total() {
-					t.Fatalf("at %v: %g J spent, empty at %v; by SetNextPower %g J, %v", now, stored.Spent(0), a, asked.Spent(0), b)
+					t.Fatalf("at %v: %g J spent, empty at %v; by SetNextPower %g J, %v", now, stored.Spent(0), a,
+						asked.Spent(0), b)
 				}
 			}
 		}

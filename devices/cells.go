@@ -41,23 +41,23 @@ func newCells(n int, chargers bool) cells {
 	return c
 }
 
-func (c *cells) at(t int) cell {
-	m := c.modes[t]
+func (c *cells) at(device int) cell {
+	m := c.modes[device]
 	x := cell{
-		left: c.charges[t].left, due: c.charges[t].due, change: engine.Never,
+		left: c.charges[device].left, due: c.charges[device].due, change: engine.Never,
 		plugged: m&isPlugged != 0, depleted: m&isFlat != 0, certain: m&isCertain != 0,
 	}
 	if c.changes != nil {
-		x.change = c.changes[t]
+		x.change = c.changes[device]
 	}
 	return x
 }
 
-// put stores the cell of device t, except for charged.
-func (c *cells) put(t int, x *cell) {
-	c.charges[t] = charge{left: x.left, due: x.due}
+// put stores the cell of a device, except for charged.
+func (c *cells) put(device int, x *cell) {
+	c.charges[device] = charge{left: x.left, due: x.due}
 	if c.changes != nil {
-		c.changes[t] = x.change
+		c.changes[device] = x.change
 	}
 	m := mode(0)
 	if x.plugged {
@@ -69,13 +69,13 @@ func (c *cells) put(t int, x *cell) {
 	if x.certain {
 		m |= isCertain
 	}
-	c.modes[t] = m
+	c.modes[device] = m
 }
 
-func (c *cells) none() bool            { return c.charges == nil }
-func (c *cells) left(t int) float64    { return c.charges[t].left }
-func (c *cells) due(t int) engine.Time { return c.charges[t].due }
-func (c *cells) depleted(t int) bool   { return c.modes[t]&isFlat != 0 }
+func (c *cells) none() bool                 { return c.charges == nil }
+func (c *cells) left(device int) float64    { return c.charges[device].left }
+func (c *cells) due(device int) engine.Time { return c.charges[device].due }
+func (c *cells) depleted(device int) bool   { return c.modes[device]&isFlat != 0 }
 
 // sum adds nonnegative numbers with compensation for rounding (Kahan, CACM 1965): a sum
 // of millions has almost full precision.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
 // A stored cell can be loaded again, and no other cell changes.
@@ -24,8 +25,9 @@ func TestCellsLoadAsStored(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "puts") {
 			k := rapid.IntRange(0, 2).Draw(t, "device")
 			x := cell{
-				left: rapid.Float64().Draw(t, "left"), due: engine.Time(rapid.Int64().Draw(t, "due")), change: engine.Never,
-				plugged: rapid.Bool().Draw(t, "plugged"), depleted: rapid.Bool().Draw(t, "flat"), certain: rapid.Bool().Draw(t, "certain"),
+				left: rapid.Float64().Draw(t, "left"), due: engine.Time(rapid.Int64().Draw(t, "due")),
+				change: engine.Never, plugged: rapid.Bool().Draw(t, "plugged"), depleted: rapid.Bool().Draw(t, "flat"),
+				certain: rapid.Bool().Draw(t, "certain"),
 			}
 			if chargers {
 				x.change = engine.Time(rapid.Int64().Draw(t, "change"))
@@ -33,7 +35,8 @@ func TestCellsLoadAsStored(t *testing.T) {
 			c.put(k, &x)
 			twin[k] = x
 			for k, want := range twin {
-				if got := c.at(k); got != want || c.depleted(k) != want.depleted || c.left(k) != want.left || c.due(k) != want.due {
+				if got := c.at(k); got != want || c.depleted(k) != want.depleted || c.left(k) != want.left ||
+					c.due(k) != want.due {
 					t.Fatalf("cell %d is %+v, want %+v", k, got, want)
 				}
 			}
@@ -53,10 +56,7 @@ func TestSumKeepsItsDigits(t *testing.T) {
 		exact.Add(exact, new(big.Float).SetFloat64(x))
 	}
 	want, _ := exact.Float64()
-	if off := math.Abs(s.value()-want) / want; off > 3e-16 {
-		t.Errorf("relative error %g of the sum, %g of plain addition", off, math.Abs(plain-want)/want)
-	}
-	if math.Abs(plain-want) == 0 {
-		t.Error("plain addition is exact: the test is void")
-	}
+	off := math.Abs(s.value()-want) / want
+	expect.That(t, off <= 3e-16, "relative error %g of the sum, %g of plain addition", off, math.Abs(plain-want)/want)
+	expect.That(t, math.Abs(plain-want) != 0, "plain addition is exact: the test is void")
 }

@@ -31,14 +31,14 @@ type ChargingSchedule interface {
 }
 
 // charging returns the schedule of a valid configuration. It is nil unless that is daily.
-func (d *Config) charging(seed uint64) *daily {
-	if d.Charging != Daily {
+func (cfg *Config) charging(seed uint64) *daily {
+	if cfg.Charging != Daily {
 		return nil
 	}
 	const hour = 3600e9
 	return &daily{
-		start: d.ChargeHour * hour, begin: begins(d.ChargeHour * hour), spread: d.ChargeHourSpread * hour,
-		length: engine.Time(math.Round(d.ChargeHours * hour)), seed: seed,
+		start: cfg.ChargeHour * hour, begin: begins(cfg.ChargeHour * hour), spread: cfg.ChargeHourSpread * hour,
+		length: engine.Time(math.Round(cfg.ChargeHours * hour)), seed: seed,
 	}
 }
 
@@ -53,12 +53,12 @@ type daily struct {
 	seed          uint64
 }
 
-// PluggedIn draws the charging hour of device t from the stream (seed, rng.Charging, t,
+// PluggedIn draws the charging hour of a device from the stream (seed, rng.Charging, device,
 // 0). It stores nothing and accepts instants in any order.
-func (d *daily) PluggedIn(t int, at engine.Time) (plugged bool, change engine.Time) {
+func (d *daily) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
 	begin := d.begin
 	if d.spread > 0 {
-		s := rng.New(d.seed, rng.Charging, t, 0)
+		s := rng.New(d.seed, rng.Charging, device, 0)
 		begin = begins(d.start + float64(d.spread*(2*s.Float64()-1)))
 	}
 	return d.at(at, begin)
@@ -80,13 +80,14 @@ func (d *daily) at(at, begin engine.Time) (plugged bool, change engine.Time) {
 func begins(ns float64) engine.Time { return (engine.Time(math.Round(ns))%day + day) % day }
 
 // updateCharger sets the state of a device's charger at now, and its next change.
-func (b *Batteries) updateCharger(t int, c *cell, now engine.Time) {
+func (b *Batteries) updateCharger(device int, c *cell, now engine.Time) {
 	if b.charging == nil {
 		c.plugged, c.change = true, engine.Never // of a depleted device
 		return
 	}
-	c.plugged, c.change = b.charging.PluggedIn(t, now)
+	c.plugged, c.change = b.charging.PluggedIn(device, now)
 	if c.change <= now {
-		panic(fmt.Sprintf("devices: device %d: plugged in = %t at %v until %v: the end must be later", t, c.plugged, now, c.change))
+		panic(fmt.Sprintf("devices: device %d: plugged in = %t at %v until %v: the end must be later", device,
+			c.plugged, now, c.change))
 	}
 }

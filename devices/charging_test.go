@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 
 	"pgregory.net/rapid"
 )
@@ -51,16 +52,16 @@ func (s *stepwise) second(watts float64, plugged bool) {
 }
 
 // until depletes a device at EmptyAt and accounts for the time until now.
-func until(b *Batteries, t int, now engine.Time) {
+func until(b *Batteries, device int, now engine.Time) {
 	for {
-		due, ok := b.EmptyAt(t)
+		due, ok := b.EmptyAt(device)
 		if !ok || due > now {
-			b.Account(t, now)
+			b.Account(device, now)
 			return
 		}
-		b.Account(t, due)
-		if again, ok := b.EmptyAt(t); ok && again == due {
-			b.Deplete(t, due)
+		b.Account(device, due)
+		if again, ok := b.EmptyAt(device); ok && again == due {
+			b.Deplete(device, due)
 		}
 	}
 }
@@ -71,8 +72,9 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const horizon = 200
 		cfg := Defaults()
-		capacity := rapid.Float64Range(20, 400).Draw(t, "capacity") + math.Pi/100 // no battery is empty at a whole second
-		cfg.BatteryWh = capacity / 3600
+		// no battery is empty at a whole second
+		capacity := rapid.Float64Range(20, 400).Draw(t, "capacity") + math.Pi/100
+		cfg.BatteryWh = WattHours(capacity / 3600)
 		cfg.InitialCharge = rapid.Float64Range(0.1, 1).Draw(t, "initial_charge")
 		cfg.ChargeW = rapid.SampledFrom([]float64{0.7, 1.5, 4}).Draw(t, "charge_w")
 		plan := make(slots, horizon)
@@ -91,7 +93,8 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 				load := PowerSequence{Watts: powers.Draw(t, "watts")}
 				k := now
 				for i := range load.Stages {
-					load.Stages[i] = Stage{Length: engine.Time(rapid.IntRange(0, 12).Draw(t, "length")) * second, Watts: powers.Draw(t, "stage")}
+					load.Stages[i] = Stage{Length: engine.Time(rapid.IntRange(0, 12).Draw(t, "length")) * second,
+						Watts: powers.Draw(t, "stage")}
 					for end := k + int(load.Stages[i].Length/second); k < min(end, horizon); k++ {
 						power[k] = load.Stages[i].Watts
 					}
@@ -108,13 +111,13 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 				}
 			}
 			e := b.Total()
-			if in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ; math.Abs(in-out) > 1e-9*in {
-				t.Fatalf("at %d s: %+v: %g J in, %g J out or left", now, e, in, out)
-			}
+			in, out := e.InitialJ+e.ChargedJ, e.DrainedJ+e.LeftJ
+			expect.Must(t, math.Abs(in-out) <= 1e-9*in, "at %d s: %+v: %g J in, %g J out or left", now, e, in, out)
 			want := Energy{InitialJ: e.InitialJ, ChargedJ: twin.charged, DrainedJ: twin.drained, LeftJ: twin.left}
 			// A battery is empty at a whole nanosecond.
 			near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-7 }
-			if b.Depleted(0) != twin.depleted || !near(e.ChargedJ, twin.charged) || !near(e.DrainedJ, twin.drained) || !near(e.LeftJ, twin.left) {
+			if b.Depleted(0) != twin.depleted || !near(e.ChargedJ, twin.charged) || !near(e.DrainedJ, twin.drained) ||
+				!near(e.LeftJ, twin.left) {
 				t.Fatalf("at %d s: depleted %t, %+v; by steps %t, %+v", now, b.Depleted(0), e, twin.depleted, want)
 			}
 		}
@@ -127,15 +130,12 @@ func TestPhonesAreChargedAtNightByDefault(t *testing.T) {
 	const hour = 3600 * second
 	cfg := Defaults()
 	b := NewBatteries(cfg, 1, 1, nil)
-	if !b.Charging(0, 0) {
-		t.Error("a phone is not plugged in at midnight")
-	}
+	expect.That(t, b.Charging(0, 0), "a phone is not plugged in at midnight")
 	b.SetPower(0, 0, 0.6)
 	for _, h := range []engine.Time{22, 46} {
 		until(b, 0, h*hour)
-		if want := 39600 - 0.6*16*3600; math.Abs(b.Left(0)-want) > 1e-6 {
-			t.Errorf("%g J left at %d h, want %g", b.Left(0), h, want)
-		}
+		want := 39600 - 0.6*16*3600
+		expect.That(t, math.Abs(b.Left(0)-want) <= 1e-6, "%g J left at %d h, want %g", b.Left(0), h, want)
 	}
 	until(b, 0, 48*hour)
 	if spent := b.Spent(0); b.Depleted(0) || math.Abs(spent-0.6*48*3600) > 1e-6 {
@@ -165,14 +165,14 @@ func TestClassesHaveTheirChargers(t *testing.T) {
 		for d, watts := range want {
 			b.Account(d, 1800*second)
 			if got := b.Left(d); got != watts*1800 {
-				t.Errorf("charge_w = %g: device %d has %g J after half an hour, want %g", set, d, got, watts*1800)
+				t.Errorf("charging.watts = %g: device %d has %g J after half an hour, want %g", set, d, got, watts*1800)
 			}
 			alone.SetPower(d, 0, 1)
 			at, _ := alone.EmptyAt(d)
 			alone.Deplete(d, at)
 			restored, _ := alone.RestoreAt(d)
 			if want := 0.2 * mix.Profiles[d].BatteryWh * 3600 / watts; math.Abs((restored-at).Seconds()-want) > 1e-8 {
-				t.Errorf("charge_w = %g: device %d is restored after %v, want %g s", set, d, restored-at, want)
+				t.Errorf("charging.watts = %g: device %d is restored after %v, want %g s", set, d, restored-at, want)
 			}
 		}
 	}
@@ -186,13 +186,12 @@ func TestSharedHoursAreNotStored(t *testing.T) {
 		cfg.ChargeHour = rapid.Float64Range(0, 23.9).Draw(t, "charge_hour")
 		cfg.ChargeHours = rapid.Float64Range(0.01, 23.99).Draw(t, "charge_hours")
 		shared, stored := NewBatteries(cfg, 2, 1, nil), NewBatteries(cfg, 2, 1, cfg.charging(1))
-		if shared.cells.changes != nil || stored.cells.changes == nil {
-			t.Fatal("the test is void")
-		}
+		expect.Must(t, shared.cells.changes == nil && stored.cells.changes != nil, "the test is void")
 		now := engine.Time(0)
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			now += engine.Time(rapid.Int64Range(0, int64(day/2)).Draw(t, "span"))
-			d, watts := rapid.IntRange(0, 1).Draw(t, "device"), rapid.SampledFrom([]float64{0, 0.02, 0.3}).Draw(t, "watts")
+			d, watts := rapid.IntRange(0, 1).Draw(t, "device"),
+				rapid.SampledFrom([]float64{0, 0.02, 0.3}).Draw(t, "watts")
 			restore := rapid.Bool().Draw(t, "restore")
 			for _, b := range []*Batteries{shared, stored} {
 				until(b, d, now)
@@ -204,10 +203,10 @@ func TestSharedHoursAreNotStored(t *testing.T) {
 				}
 			}
 			due, ok := shared.EmptyAt(d)
-			if again, same := stored.EmptyAt(d); due != again || ok != same {
-				t.Fatalf("empty at %v or %v", due, again)
-			}
-			if a, b := shared.cell(d), stored.cell(d); a != b || shared.Spent(d) != stored.Spent(d) || shared.Total() != stored.Total() {
+			again, same := stored.EmptyAt(d)
+			expect.Must(t, due == again && ok == same, "empty at %v or %v", due, again)
+			if a, b := shared.cell(d), stored.cell(d); a != b || shared.Spent(d) != stored.Spent(d) ||
+				shared.Total() != stored.Total() {
 				t.Fatalf("device %d at %v: %+v, stored %+v", d, now, a, b)
 			}
 		}
@@ -228,9 +227,8 @@ func TestDailyCharging(t *testing.T) {
 			if plugged {
 				begin = begin.Add(16 * hour)
 			}
-			if again, _ := plan.PluggedIn(device, begin); !again {
-				t.Fatalf("spread %g: device %d is not plugged in at %v", spread, device, begin)
-			}
+			again, _ := plan.PluggedIn(device, begin)
+			expect.Must(t, again, "spread %g: device %d is not plugged in at %v", spread, device, begin)
 			off := math.Abs(float64(begin%day-22*hour)) / float64(hour)
 			if off = min(off, 24-off); off > spread {
 				t.Errorf("spread %g: device %d is plugged in %g h from 22 h", spread, device, off)
@@ -247,14 +245,11 @@ func TestDailyCharging(t *testing.T) {
 				if plugged {
 					want = at + 8*hour - since
 				}
-				if change != want {
-					t.Fatalf("spread %g: device %d at %v: changes at %v, want %v", spread, device, at, change, want)
-				}
+				expect.Must(t, change == want,
+					"spread %g: device %d at %v: changes at %v, want %v", spread, device, at, change, want)
 			}
 		}
-		if differ != (spread > 0) {
-			t.Errorf("spread %g: devices differ: %t", spread, differ)
-		}
+		expect.That(t, differ == (spread > 0), "spread %g: devices differ: %t", spread, differ)
 	}
 }
 
@@ -268,17 +263,15 @@ func TestFullBatteryIsNotDrained(t *testing.T) {
 		t.Errorf("empty at %v", at)
 	}
 	b.AccountAll(600 * second) // 360 J are missing, 3 W go into the battery: full after 120 s
-	if got, want := b.Total(), (Energy{InitialJ: 3240, ChargedJ: 1560, DrainedJ: 1200, LeftJ: 3600}); got != want {
-		t.Errorf("full: %+v, want %+v", got, want)
-	}
+	got, want := b.Total(), (Energy{InitialJ: 3240, ChargedJ: 1560, DrainedJ: 1200, LeftJ: 3600})
+	expect.That(t, got == want, "full: %+v, want %+v", got, want)
 	b.SetPower(0, 600*second, 8)
 	if at, ok := b.EmptyAt(0); !ok || at != 1800*second { // 3600 J at 3 W
 		t.Errorf("empty at %v, want 1800 s", at)
 	}
 	b.AccountAll(1600 * second)
-	if got, want := b.Total(), (Energy{InitialJ: 3240, ChargedJ: 6560, DrainedJ: 9200, LeftJ: 600}); got != want {
-		t.Errorf("half-way: %+v, want %+v", got, want)
-	}
+	got, want = b.Total(), (Energy{InitialJ: 3240, ChargedJ: 6560, DrainedJ: 9200, LeftJ: 600})
+	expect.That(t, got == want, "half-way: %+v, want %+v", got, want)
 }
 
 // A depleted device with a schedule is restored once its charger has been plugged in for
@@ -290,15 +283,11 @@ func TestDepletedDeviceFollowsSchedule(t *testing.T) {
 	b := NewBatteries(cfg, 1, 1, nil)
 	b.SetPower(0, 0, 1)
 	until(b, 0, 2*hour)
-	if !b.Depleted(0) || b.Spent(0) != 3600 {
-		t.Fatalf("depleted = %t, spent %g J", b.Depleted(0), b.Spent(0))
-	}
+	expect.Must(t, b.Depleted(0) && b.Spent(0) == 3600, "depleted = %t, spent %g J", b.Depleted(0), b.Spent(0))
 	var back engine.Time
 	for range 20 {
 		at, ok := b.RestoreAt(0)
-		if !ok {
-			t.Fatal("never comes back")
-		}
+		expect.Must(t, ok, "never comes back")
 		if at == back {
 			break
 		}
@@ -306,15 +295,13 @@ func TestDepletedDeviceFollowsSchedule(t *testing.T) {
 		b.Account(0, at)
 	}
 	// 720 J at 0.08 W are 2.5 h.
-	if want := 2*day + 6*hour + hour/2; back != want {
-		t.Fatalf("restored at %v, want %v", back, want)
-	}
+	want := 2*day + 6*hour + hour/2
+	expect.Must(t, back == want, "restored at %v, want %v", back, want)
 	b.Restore(0, back)
 	b.SetPower(0, back, 0.02)
 	b.AccountAll(back + hour) // half an hour at +0.06 W, half an hour at -0.02 W
-	if got := b.Left(0); math.Abs(got-(720+108-36)) > 1e-9 {
-		t.Errorf("%g J left, want 792", got)
-	}
+	got := b.Left(0)
+	expect.That(t, math.Abs(got-(720+108-36)) <= 1e-9, "%g J left, want 792", got)
 }
 
 // Level and Low do not account, and LowChangeAt finds the first instant at which Low
@@ -330,7 +317,8 @@ func TestLowBattery(t *testing.T) {
 		powers := rapid.SampledFrom([]float64{0.01, 1.95, 4.9, 5.1, 60})
 		load := PowerSequence{Watts: powers.Draw(t, "watts")}
 		for i := range load.Stages {
-			load.Stages[i] = Stage{Length: engine.Time(rapid.IntRange(0, 100).Draw(t, "length")) * second, Watts: powers.Draw(t, "stage")}
+			load.Stages[i] = Stage{Length: engine.Time(rapid.IntRange(0, 100).Draw(t, "length")) * second,
+				Watts: powers.Draw(t, "stage")}
 		}
 		b.SetPowerSequence(0, 0, load)
 		before := b.Total()
@@ -345,19 +333,17 @@ func TestLowBattery(t *testing.T) {
 			if got := b.Low(0, now); got != low && (!ok || now < at-1) { // after at, Low may change again
 				t.Fatalf("low at %v: %t, changes at %v (%t)", now, got, at, ok)
 			}
-			if got, want := b.Low(0, now), b.Level(0, now) < cfg.LowBattery; got != want && math.Abs(b.Level(0, now)-cfg.LowBattery) > 1e-9 {
+			if got, want := b.Low(0, now), b.Level(0, now) < cfg.LowBattery; got != want &&
+				math.Abs(b.Level(0, now)-cfg.LowBattery) > 1e-9 {
 				t.Fatalf("low at %v: %t at a level of %g", now, got, b.Level(0, now))
 			}
 		}
 		if ok {
 			// It is the first nanosecond, up to a rounding of the level.
-			if at > 1 && b.Low(0, at-2) != low || b.Low(0, at+1) == low {
-				t.Fatalf("low changes at %v: %t before, %t then", at, b.Low(0, at-1), b.Low(0, at+1))
-			}
+			expect.Must(t, (at <= 1 || b.Low(0, at-2) == low) && b.Low(0, at+1) != low,
+				"low changes at %v: %t before, %t then", at, b.Low(0, at-1), b.Low(0, at+1))
 		}
-		if b.Total() != before {
-			t.Fatal("asking has accounted for something")
-		}
+		expect.Must(t, b.Total() == before, "asking has accounted for something")
 	})
 }
 
@@ -365,7 +351,8 @@ func TestChargingAllocatesNothing(t *testing.T) {
 	cfg := Defaults()
 	cfg.Charging, cfg.ChargeW, cfg.ChargeHourSpread, cfg.LowBattery = Daily, 5, 3, 0.2
 	b := NewBatteries(cfg, 10, 1, nil)
-	load := PowerSequence{Stages: [MaxStages]Stage{{Length: second, Watts: 1}, {Length: second, Watts: 0.5}}, Watts: 0.2}
+	load := PowerSequence{Stages: [MaxStages]Stage{{Length: second, Watts: 1}, {Length: second, Watts: 0.5}},
+		Watts: 0.2}
 	b.SetPowerSequence(0, 0, load)
 	now := engine.Time(0)
 	if n := testing.AllocsPerRun(100, func() {
@@ -393,9 +380,8 @@ func TestChargingHoursSpreadToBothSides(t *testing.T) {
 	var sums [2]float64
 	for device := range n {
 		plugged, begin := plan.PluggedIn(device, 0) // at midnight nobody is
-		if plugged || begin < 6*hour || begin > 18*hour {
-			t.Fatalf("device %d is plugged in from %v", device, begin)
-		}
+		expect.Must(t, !plugged && begin >= 6*hour && begin <= 18*hour,
+			"device %d is plugged in from %v", device, begin)
 		off, side := (float64(begin)/hour-12)/spread, 0
 		if off > 0 {
 			side = 1
@@ -403,9 +389,8 @@ func TestChargingHoursSpreadToBothSides(t *testing.T) {
 		counts[side]++
 		sums[side] += math.Abs(off)
 	}
-	if math.Abs(counts[0]/n-0.5) > 4.5*0.5/math.Sqrt(n) {
-		t.Errorf("%g of %d devices are plugged in before the hour", counts[0], n)
-	}
+	expect.That(t, math.Abs(counts[0]/n-0.5) <= 4.5*0.5/math.Sqrt(n),
+		"%g of %d devices are plugged in before the hour", counts[0], n)
 	for side := range counts {
 		if mean := sums[side] / counts[side]; math.Abs(mean-0.5) > 4.5/math.Sqrt(12*counts[side]) {
 			t.Errorf("side %d: the mean distance is %g of the spread", side, mean)

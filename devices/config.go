@@ -8,7 +8,6 @@ import (
 
 // Values of the key spread: how the speeds of devices differ.
 const (
-	Fixed     = "fixed"      // all alike
 	Uniform   = "uniform"    // multiplied by a uniform number in [1-w, 1+w]
 	LogNormal = "log-normal" // multiplied by a log-normal number of mean 1 and sigma/mu w
 )
@@ -22,113 +21,203 @@ const (
 // Mains, as BatteryWh of a Config, is a device without a battery.
 const Mains = -1
 
+// WattHours is the energy of a full battery, above 0; [Mains]: no battery; 0: the profile's. In a scenario it is
+// a number or "mains".
+type WattHours float64
+
+var _ config.Custom = (*WattHours)(nil)
+
+// TypeTOML returns the type.
+func (*WattHours) TypeTOML() string { return "float or string" }
+
+// DecodeTOML takes a positive number or "mains".
+func (w *WattHours) DecodeTOML(n *config.Node, key string) config.Errors {
+	if n.Value() == "mains" {
+		*w = Mains
+		return nil
+	}
+	problems := config.Decode(n, key, (*float64)(w))
+	if len(problems) > 0 || *w < 0 {
+		problems = nil
+		problems.AddProblem(n.Place,
+			config.Problem{Key: key, Value: n.Value(), Want: `must be a positive number or "mains"`})
+	}
+	return problems
+}
+
+// MarshalTOML returns the value.
+func (w WattHours) MarshalTOML() ([]byte, error) {
+	if w == Mains {
+		return []byte(`"mains"`), nil
+	}
+	return []byte(config.Literal(float64(w))), nil
+}
+
+// BatteryConfig is the table [devices.battery].
+type BatteryConfig struct {
+	// energy of a full battery in watt-hours; "mains": no battery
+	BatteryWh WattHours `toml:"wh" absent:"0: the profile's"`
+	// charge of the batteries at the start, as a share of full
+	InitialCharge float64 `toml:"start"`
+	// a device's initial charge is uniform within this much of start
+	InitialChargeSpread float64 `toml:"start_spread"`
+	// charge, as a share of full, at which a depleted device becomes available
+	ReturnLevel float64 `toml:"return_at"`
+	// charge, as a share of full, below which a battery is low
+	LowBattery float64 `toml:"low" absent:"0: never"`
+	// behavior of a device with a low battery: "refuse" (accepts no new work until it is charged,
+	// but finishes its current work) or "slow" (starts new work at half the clock, if it has a
+	// profile)
+	LowBatteryAction string `toml:"when_low"`
+}
+
+// ChargingConfig is the table [devices.charging.when].
+type ChargingConfig struct {
+	// when the charger is plugged in: "daily" (for hours from from_h on, every day), "when-depleted"
+	// (from the moment the battery is depleted until the device is available again) or "never" (a
+	// depleted device stays unavailable). A trace of charging or a device model replaces "daily"
+	Charging string `toml:"when"`
+	// power of the charger in watts
+	ChargeW float64 `toml:"watts" absent:"0: the profile's"`
+	// when "daily": hour of the day at which the charger is plugged in; the run begins at hour 0, so
+	// by default plugged in until hour 6
+	ChargeHour float64 `toml:"from_h"`
+	// when "daily": a device's own from_h is uniform within this many hours of it
+	ChargeHourSpread float64 `toml:"spread_h"`
+	// when "daily": how many hours the charger is plugged in
+	ChargeHours float64 `toml:"hours"`
+
+	// ChargeDelayS is the time in seconds from an empty battery until the charger is plugged in, with
+	// Charging "when-depleted". No scenario sets it, Go programs do.
+	ChargeDelayS float64 `toml:"-"`
+}
+
 // Config is the table [devices] of a scenario.
 type Config struct {
-	Profile       string  `toml:"profile" doc:"kind of device: \"phone-2010\", \"phone-2017\", \"phone-2020\" or \"raspberry-pi-4\""`
-	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor; 0: the profile's"`
-	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
-	FLOPsScale    float64 `toml:"flops_scale" doc:"how many FLOPs each FLOP of local work stands for in times and energy, as of a larger model; results count those of the model that runs. Needs federation.cost = \"physical\""`
-	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
-	ComputeW      float64 `toml:"compute_w" doc:"power when computing, in watts; 0: the profile's"`
-	BatteryWh     float64 `toml:"battery_wh" doc:"energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains"`
+	// kind of device: "phone-2010", "phone-2017", "phone-2020" or "raspberry-pi-4"
+	Profile string `toml:"profile"`
+	// clock of the processor
+	ClockGHz float64 `toml:"clock_ghz" absent:"0: the profile's"`
+	// floating-point operations in a clock cycle
+	FlopsPerCycle float64 `toml:"flops_per_cycle" absent:"0: the profile's"`
+	// how many FLOPs each FLOP of local work stands for in times and energy, as of a larger model;
+	// results count those of the model that runs. Needs federation.cost = "physical"
+	FLOPsScale float64 `toml:"flops_scale"`
+	// power when neither computing nor sending, in watts
+	IdleW float64 `toml:"idle_w" absent:"0: the profile's"`
+	// power when computing, in watts
+	ComputeW float64 `toml:"compute_w" absent:"0: the profile's"`
 
-	Spread      string  `toml:"spread" doc:"spread of speeds between devices: \"fixed\" (none), \"uniform\" (a factor in [1-w, 1+w]) or \"log-normal\" (a factor of mean 1 and sigma/mu w)"`
-	SpreadWidth float64 `toml:"spread_width" doc:"the w of spread; not used by \"fixed\""`
+	// spread of speeds between devices: a factor with sigma/mu w ("log-normal", of mean 1) or in
+	// [1-w, 1+w] ("uniform"), where w is speed_spread
+	Spread string `toml:"speed_distribution"`
+	// the w of speed_distribution; 0: all devices are as fast
+	SpreadWidth float64 `toml:"speed_spread"`
 
-	Overheads
-	LaunchesPerStep float64 `toml:"launches_per_step" doc:"how many times each step takes step_overhead_s: 1, or the sequence length of a recurrent layer"`
+	// batteries of the devices
+	BatteryConfig `toml:"battery"`
+	// when batteries are charged
+	ChargingConfig `toml:"charging"`
 
-	InitialCharge       float64 `toml:"initial_charge" doc:"charge of the batteries at the start, as a share of full"`
-	InitialChargeSpread float64 `toml:"initial_charge_spread" doc:"a device's initial charge is uniform within this much of initial_charge"`
+	// device model: availability, speed and charging over time, by a plugin (docs/extend.md);
+	// empty: none
+	Model string `toml:"model"`
+	// options of the model
+	Options any `toml:"model_options"` // pointer to the options struct of the model; nil if there is no model
 
-	Charging         string  `toml:"charging" doc:"when the charger is plugged in: \"daily\" (for charge_hours from charge_hour on, every day), \"when-depleted\" (charge_delay_s after the battery is depleted, until the device is available again) or \"never\" (a depleted device stays unavailable). A trace of charging or a device model replaces \"daily\""`
-	ChargeW          float64 `toml:"charge_w" doc:"power of the charger in watts; 0: the profile's"`
-	ChargeDelayS     float64 `toml:"charge_delay_s" doc:"charging \"when-depleted\": time in seconds from an empty battery until the charger is plugged in"`
-	ChargeHour       float64 `toml:"charge_hour" doc:"charging \"daily\": hour of the day at which the charger is plugged in; the run begins at hour 0, so by default plugged in until hour 6"`
-	ChargeHourSpread float64 `toml:"charge_hour_spread" doc:"charging \"daily\": a device's own charge_hour is uniform within this many hours of it"`
-	ChargeHours      float64 `toml:"charge_hours" doc:"charging \"daily\": how many hours the charger is plugged in"`
-	ReturnLevel      float64 `toml:"return_level" doc:"charge, as a share of full, at which a depleted device becomes available"`
-
-	LowBattery       float64 `toml:"low_battery" doc:"charge, as a share of full, below which a battery is low; 0: never"`
-	LowBatteryAction string  `toml:"low_battery_action" doc:"behavior of a device with a low battery: \"refuse\" (accepts no new work until it is charged, but finishes its current work) or \"slow\" (starts new work at half the clock, if it has a profile)"`
-
-	Model   string `toml:"model" doc:"device model: availability, speed and charging over time, by a plugin (docs/plugins.md); empty: none"`
-	Options any    `toml:"options" doc:"options of the model"` // pointer to the options struct of the model; nil if there is no model
+	// Overheads of computations, and how many times each step takes that of a step. Scenarios have them in
+	// [overhead].
+	Overheads       `toml:"-"`
+	LaunchesPerStep float64 `toml:"-"`
 }
 
 // Defaults returns the table's defaults.
 func Defaults() Config {
-	return Config{Profile: "phone-2017", FLOPsScale: 1, Spread: Fixed, LaunchesPerStep: 1, InitialCharge: 1, Charging: Daily, ChargeHour: 22, ChargeHours: 8, ReturnLevel: 0.2, LowBatteryAction: Refuse}
+	return Config{
+		Profile: "phone-2017", FLOPsScale: 1, Spread: LogNormal, LaunchesPerStep: 1,
+		BatteryConfig:  BatteryConfig{InitialCharge: 1, ReturnLevel: 0.2, LowBatteryAction: Refuse},
+		ChargingConfig: ChargingConfig{Charging: Daily, ChargeHour: 22, ChargeHours: 8},
+	}
 }
 
 // Validate reports all errors in the table.
-func (d *Config) Validate(c *config.Checker) {
-	c.OneOf("profile", d.Profile, ProfileNames()...)
-	models.Check(c, d.Model, d.Options)
+func (cfg *Config) Validate(c *config.Checker) {
+	c.OneOf("profile", cfg.Profile, ProfileNames()...)
+	models.Check(c, cfg.Model, cfg.Options)
 	override := func(key string, x, most float64) {
-		c.Require(x >= 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))
+		c.Require(x >= 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g", most))
 	}
-	override("clock_ghz", d.ClockGHz, 1e6)
-	override("flops_per_cycle", d.FlopsPerCycle, 1e9)
-	override("idle_w", d.IdleW, 1e6)
-	c.Require(d.FLOPsScale > 0 && d.FLOPsScale <= 1e15, "flops_scale", d.FLOPsScale, "must be positive and at most 1e+15")
-	override("compute_w", d.ComputeW, 1e6)
-	c.Require(d.BatteryWh >= 0 && d.BatteryWh <= 1e9 || d.BatteryWh == Mains, "battery_wh", d.BatteryWh,
-		"must be positive and at most 1e+09, 0 for the profile's or -1 for mains")
-
-	c.OneOf("spread", d.Spread, Fixed, Uniform, LogNormal)
-	if d.Spread == Uniform {
-		c.Require(d.SpreadWidth >= 0 && d.SpreadWidth < 1, "spread_width", d.SpreadWidth,
-			"must be in [0, 1) with spread \"uniform\": a device must keep some speed")
+	override("clock_ghz", cfg.ClockGHz, 1e6)
+	override("flops_per_cycle", cfg.FlopsPerCycle, 1e9)
+	override("idle_w", cfg.IdleW, 1e6)
+	c.Require(cfg.FLOPsScale > 0 && cfg.FLOPsScale <= 1e15, "flops_scale", cfg.FLOPsScale,
+		"must be positive and at most 1e+15")
+	override("compute_w", cfg.ComputeW, 1e6)
+	c.OneOf("speed_distribution", cfg.Spread, LogNormal, Uniform)
+	if cfg.Spread == Uniform {
+		c.Require(cfg.SpreadWidth >= 0 && cfg.SpreadWidth < 1, "speed_spread", cfg.SpreadWidth,
+			"must be in [0, 1) with speed_distribution \"uniform\": a device must keep some speed")
 	} else {
-		c.Require(d.SpreadWidth >= 0 && d.SpreadWidth <= 100, "spread_width", d.SpreadWidth, "must be in [0, 100]")
+		c.Require(cfg.SpreadWidth >= 0 && cfg.SpreadWidth <= 100, "speed_spread", cfg.SpreadWidth,
+			"must be in [0, 100]")
 	}
+	cfg.BatteryConfig.Validate(c.In("battery"))
+	cfg.ChargingConfig.Validate(c.In("charging"))
+}
 
-	d.Overheads.Validate(c)
-	c.Require(d.LaunchesPerStep >= 1 && d.LaunchesPerStep <= 1e6, "launches_per_step", d.LaunchesPerStep, "must be in [1, 1e6]")
-
-	share := d.InitialCharge >= 0 && d.InitialCharge <= 1
-	c.Require(share, "initial_charge", d.InitialCharge, "must be in [0, 1]")
+// Validate reports all errors in the table.
+func (b *BatteryConfig) Validate(c *config.Checker) {
+	c.Require(b.BatteryWh >= 0 && b.BatteryWh <= 1e9 || b.BatteryWh == Mains, "wh", b.BatteryWh,
+		"must be positive and at most 1e+09, or \"mains\"")
+	share := b.InitialCharge >= 0 && b.InitialCharge <= 1
+	c.Require(share, "start", b.InitialCharge, "must be in [0, 1]")
 	if share {
-		most := min(d.InitialCharge, 1-d.InitialCharge)
-		c.Require(d.InitialChargeSpread >= 0 && d.InitialChargeSpread <= most, "initial_charge_spread", d.InitialChargeSpread,
-			fmt.Sprintf("must be in [0, %.4g]: initial_charge = %g plus or minus it must stay in [0, 1]", most, d.InitialCharge))
+		most := min(b.InitialCharge, 1-b.InitialCharge)
+		c.Require(b.InitialChargeSpread >= 0 && b.InitialChargeSpread <= most, "start_spread", b.InitialChargeSpread,
+			fmt.Sprintf("must be in [0, %.4g]: start = %g plus or minus it must stay in [0, 1]", most, b.InitialCharge))
 	}
-	override("charge_w", d.ChargeW, 1e6)
-	c.Require(d.ChargeDelayS >= 0 && d.ChargeDelayS <= 1e9, "charge_delay_s", d.ChargeDelayS, "must be in [0, 1e9] seconds")
-	c.OneOf("charging", d.Charging, Daily, WhenDepleted, Never)
-	c.Require(d.ChargeHour >= 0 && d.ChargeHour < 24, "charge_hour", d.ChargeHour, "must be in [0, 24)")
-	c.Require(d.ChargeHourSpread >= 0 && d.ChargeHourSpread <= 12, "charge_hour_spread", d.ChargeHourSpread, "must be in [0, 12] hours")
-	c.Require(d.ChargeHours >= 0.01 && d.ChargeHours <= 23.99, "charge_hours", d.ChargeHours, "must be in [0.01, 23.99] hours")
-	c.OneOf("low_battery_action", d.LowBatteryAction, Refuse, Slow)
-	c.Require(d.LowBattery == 0 || d.LowBatteryAction != Refuse || d.ReturnLevel > d.LowBattery, "return_level", d.ReturnLevel,
-		fmt.Sprintf("must be above low_battery = %g: with low_battery_action \"refuse\" a device would come back to do nothing", d.LowBattery))
-	c.Require(d.LowBattery >= 0 && d.LowBattery < 1, "low_battery", d.LowBattery, "must be in [0, 1)")
-	c.Require(d.ReturnLevel > 0 && d.ReturnLevel <= 1, "return_level", d.ReturnLevel, "must be in (0, 1]")
+	c.OneOf("when_low", b.LowBatteryAction, Refuse, Slow)
+	c.Require(b.LowBattery == 0 || b.LowBatteryAction != Refuse || b.ReturnLevel > b.LowBattery, "return_at",
+		b.ReturnLevel,
+		fmt.Sprintf("must be above low = %g: with when_low \"refuse\" a device would come back to do nothing",
+			b.LowBattery))
+	c.Require(b.LowBattery >= 0 && b.LowBattery < 1, "low", b.LowBattery, "must be in [0, 1)")
+	c.Require(b.ReturnLevel > 0 && b.ReturnLevel <= 1, "return_at", b.ReturnLevel, "must be in (0, 1]")
+}
+
+// Validate reports all errors in the table.
+func (cc *ChargingConfig) Validate(c *config.Checker) {
+	c.Require(cc.ChargeW >= 0 && cc.ChargeW <= 1e6, "watts", cc.ChargeW, "must be positive and at most 1e+06")
+	c.OneOf("when", cc.Charging, Daily, WhenDepleted, Never)
+	c.Require(cc.ChargeHour >= 0 && cc.ChargeHour < 24, "from_h", cc.ChargeHour, "must be in [0, 24)")
+	c.Require(cc.ChargeHourSpread >= 0 && cc.ChargeHourSpread <= 12, "spread_h", cc.ChargeHourSpread,
+		"must be in [0, 12] hours")
+	c.Require(cc.ChargeHours >= 0.01 && cc.ChargeHours <= 23.99, "hours", cc.ChargeHours,
+		"must be in [0.01, 23.99] hours")
 }
 
 // Device returns the profile with the overrides of the table.
-func (d *Config) Device() Profile {
-	p, ok := Lookup(d.Profile)
+func (cfg *Config) Device() Profile {
+	p, ok := Lookup(cfg.Profile)
 	if !ok {
-		panic(fmt.Sprintf("devices: no profile is named %q", d.Profile))
+		panic(fmt.Sprintf("devices: no profile is named %q", cfg.Profile))
 	}
 	override := func(of *float64, x float64) {
 		if x != 0 {
 			*of = x
 		}
 	}
-	override(&p.ClockGHz, d.ClockGHz)
-	override(&p.FlopsPerCycle, d.FlopsPerCycle)
-	override(&p.IdleW, d.IdleW)
-	override(&p.ComputeW, d.ComputeW)
-	override(&p.ChargeW, d.ChargeW)
-	switch d.BatteryWh {
+	override(&p.ClockGHz, cfg.ClockGHz)
+	override(&p.FlopsPerCycle, cfg.FlopsPerCycle)
+	override(&p.IdleW, cfg.IdleW)
+	override(&p.ComputeW, cfg.ComputeW)
+	override(&p.ChargeW, cfg.ChargeW)
+	switch cfg.BatteryWh {
 	case 0:
 	case Mains:
 		p.BatteryWh = 0
 	default:
-		p.BatteryWh = d.BatteryWh
+		p.BatteryWh = float64(cfg.BatteryWh)
 	}
 	return p
 }

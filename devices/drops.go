@@ -26,7 +26,8 @@ func (p DropPhase) String() string {
 	return fmt.Sprintf("DropPhase(%d)", uint8(p))
 }
 
-var dropPhases = [...]string{DropAtStart: AtStart, DropInCompute: AtCompute, DropInUpload: AtUpload, DropAnywhere: AtRandom}
+var dropPhases = [...]string{DropAtStart: AtStart, DropInCompute: AtCompute, DropInUpload: AtUpload,
+	DropAnywhere: AtRandom}
 
 // Drop is the drop of a device in an attempt, if it happens.
 type Drop struct {
@@ -53,22 +54,22 @@ type Drops struct {
 // config.Problem for each value that does not fit n.
 func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 	c := config.NewChecker().In("faults")
-	c.Require(len(cfg.DropProbabilityPerDevice) == 0 || len(cfg.DropProbabilityPerDevice) == n,
-		"drop_probability_per_device", cfg.DropProbabilityPerDevice,
-		fmt.Sprintf("must have one value for each of the %d devices, has %d", n, len(cfg.DropProbabilityPerDevice)))
+	p := cfg.DropProbability
+	c.Require(len(p.ByDevice) == 0 || len(p.ByDevice) == n, "drop_probability", p.ByDevice,
+		fmt.Sprintf("must have one value for each of the %d devices, has %d", n, len(p.ByDevice)))
 	d := &Drops{
 		seed:      seed,
-		perDevice: slices.Clone(cfg.DropProbabilityPerDevice),
-		byRound:   slices.Clone(cfg.DropProbabilityByRound),
+		perDevice: slices.Clone(p.ByDevice),
+		byRound:   slices.Clone(p.ByRound),
 	}
 	if len(d.byRound) == 0 {
-		d.byRound = []float64{cfg.DropProbability}
+		d.byRound = []float64{p.All}
 	}
-	for i, t := range cfg.Never {
-		ok := t >= 0 && t < n
-		c.Require(ok, fmt.Sprintf("never[%d]", i), t, fmt.Sprintf("must be the number of a device, in 0..%d", n-1))
+	for i, device := range cfg.Never {
+		ok := device >= 0 && device < n
+		c.Require(ok, fmt.Sprintf("never[%d]", i), device, fmt.Sprintf("must be the number of a device, in 0..%d", n-1))
 		if ok {
-			d.never = append(d.never, t)
+			d.never = append(d.never, device)
 		}
 	}
 	slices.Sort(d.never)
@@ -84,7 +85,7 @@ func NewDrops(cfg Faults, n int, seed uint64) (*Drops, error) {
 	return d, nil
 }
 
-// Probability returns p_t^h of a device t in a round h, counted from 0. It is 1 for a
+// Probability returns p_t^h of a device in a round h, counted from 0. It is 1 for a
 // device that never responds.
 func (d *Drops) Probability(device, round int) float64 {
 	if len(d.never) > 0 {

@@ -14,19 +14,44 @@ const (
 	AtRandom  = "uniform" // at a random point of the whole attempt
 )
 
-// Faults is the table [faults] of a scenario: the probabilities p_t^h with which device
-// t drops in round h (paper, assumption 2 and section 5.4). At most one of the three
-// probability keys may be set.
+// OutageConfig is the table [faults.outage].
+type OutageConfig struct {
+	// share of the devices, the first by number, that a network outage affects; rounded up
+	OutageShare float64 `toml:"share" absent:"0: none"`
+	// start of the outage, in virtual seconds
+	OutageFromS float64 `toml:"from_s"`
+	// end of the outage, in virtual seconds
+	OutageToS float64 `toml:"to_s"`
+}
+
+// Validate reports all errors in the table.
+func (o *OutageConfig) Validate(c *config.Checker) {
+	c.Require(o.OutageShare >= 0 && o.OutageShare <= 1, "share", o.OutageShare, "must be in [0, 1]")
+	c.Require(o.OutageFromS >= 0 && o.OutageFromS <= 1e9, "from_s", o.OutageFromS, "must be in [0, 1e9]")
+	c.Require(o.OutageToS >= 0 && o.OutageToS <= 1e9, "to_s", o.OutageToS, "must be in [0, 1e9]")
+	if o.OutageShare > 0 {
+		c.Require(o.OutageFromS < o.OutageToS, "to_s", o.OutageToS, "must be after from_s")
+	} else {
+		c.Require(o.OutageToS == 0, "to_s", o.OutageToS, "requires share")
+		c.Require(o.OutageFromS == 0, "from_s", o.OutageFromS, "requires share")
+	}
+}
+
+// Faults is the table [faults] of a scenario: which devices drop out, when, and what becomes of their work.
 type Faults struct {
-	DropProbability          float64   `toml:"drop_probability" doc:"probability that a device drops out in a round"`
-	DropProbabilityPerDevice []float64 `toml:"drop_probability_per_device" doc:"drop probability of each device, one value per device; empty: drop_probability for all"`
-	DropProbabilityByRound   []float64 `toml:"drop_probability_by_round" doc:"drop probability of each round from the first; the last value applies to all later rounds; empty: drop_probability in all"`
-	Never                    []int     `toml:"never" doc:"devices, counted from 0, that drop out in every round"`
-	OutageShare              float64   `toml:"outage_share" doc:"share of the devices, the first by number, that a network outage affects; rounded up; 0: none"`
-	OutageFromS              float64   `toml:"outage_from_s" doc:"start of the outage, in virtual seconds"`
-	OutageToS                float64   `toml:"outage_to_s" doc:"end of the outage, in virtual seconds"`
-	OnReturn                 string    `toml:"on_return" doc:"work of a device that becomes unavailable and available again: \"discard\" (the attempt fails) or \"resume\" (transfers and computation continue)"`
-	DropPhase                string    `toml:"drop_phase" was:"strike" doc:"when a device drops out in a round: \"start\", \"compute\", \"upload\" (at a random point of that phase) or \"uniform\" (at a random point of the whole attempt)"`
+	// probability that a device drops out in a round: a number, a list with one number for each
+	// device, or { by_round = [...] }, whose last number applies to all later rounds
+	DropProbability DropProbability `toml:"drop_probability"`
+	// devices, counted from 0, that drop out in every round
+	Never []int `toml:"never"`
+	// network outage
+	OutageConfig `toml:"outage"`
+	// work of a device that becomes unavailable and available again: "discard" (the attempt fails)
+	// or "resume" (transfers and computation continue)
+	OnReturn string `toml:"on_return"`
+	// when a device drops out in a round: "start", "compute", "upload" (at a random point of that
+	// phase) or "uniform" (at a random point of the whole attempt)
+	DropPhase string `toml:"drop_phase"`
 }
 
 // Values of the key on_return: the work of a device that becomes unavailable and
@@ -42,38 +67,18 @@ func DefaultFaults() Faults { return Faults{DropPhase: AtStart, OnReturn: Discar
 // Validate reports all errors in the table that do not depend on the number of devices.
 // NewDrops reports the others.
 func (f *Faults) Validate(c *config.Checker) {
-	probability := func(key string, p float64) {
+	f.DropProbability.Each("drop_probability", func(key string, p float64) {
 		c.Require(p >= 0 && p <= 1, key, p, "must be in [0, 1]")
-	}
-	probability("drop_probability", f.DropProbability)
-	for t, p := range f.DropProbabilityPerDevice {
-		probability(fmt.Sprintf("drop_probability_per_device[%d]", t), p)
-	}
-	for h, p := range f.DropProbabilityByRound {
-		probability(fmt.Sprintf("drop_probability_by_round[%d]", h), p)
-	}
-	list := func(key string, p []float64, ok bool) {
-		c.Require(ok || len(p) == 0, key, p, "set only one of drop_probability, drop_probability_per_device and drop_probability_by_round")
-	}
-	list("drop_probability_per_device", f.DropProbabilityPerDevice, f.DropProbability == 0)
-	list("drop_probability_by_round", f.DropProbabilityByRound, f.DropProbability == 0 && len(f.DropProbabilityPerDevice) == 0)
+	})
 
 	seen := make(map[int]bool, len(f.Never))
-	for i, t := range f.Never {
+	for i, device := range f.Never {
 		key := fmt.Sprintf("never[%d]", i)
-		c.Require(t >= 0, key, t, "must be the number of a device, from 0 up")
-		c.Require(!seen[t], key, t, "must not be listed twice")
-		seen[t] = true
+		c.Require(device >= 0, key, device, "must be the number of a device, from 0 up")
+		c.Require(!seen[device], key, device, "must not be listed twice")
+		seen[device] = true
 	}
-	c.Require(f.OutageShare >= 0 && f.OutageShare <= 1, "outage_share", f.OutageShare, "must be in [0, 1]")
-	c.Require(f.OutageFromS >= 0 && f.OutageFromS <= 1e9, "outage_from_s", f.OutageFromS, "must be in [0, 1e9]")
-	c.Require(f.OutageToS >= 0 && f.OutageToS <= 1e9, "outage_to_s", f.OutageToS, "must be in [0, 1e9]")
-	if f.OutageShare > 0 {
-		c.Require(f.OutageFromS < f.OutageToS, "outage_to_s", f.OutageToS, "must be after outage_from_s")
-	} else {
-		c.Require(f.OutageToS == 0, "outage_to_s", f.OutageToS, "requires outage_share")
-		c.Require(f.OutageFromS == 0, "outage_from_s", f.OutageFromS, "requires outage_share")
-	}
+	f.OutageConfig.Validate(c.In("outage"))
 	c.OneOf("on_return", f.OnReturn, Discard, Resume)
 	c.OneOf("drop_phase", f.DropPhase, AtStart, AtCompute, AtUpload, AtRandom)
 }

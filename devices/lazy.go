@@ -11,7 +11,7 @@ import (
 func LazyProcessors(cfg Config, n int, seed uint64) *Processors {
 	f := newFleet(&cfg, []Profile{cfg.Device()}, n, seed)
 	f.kinds[0].overheads = cfg.Overheads
-	if cfg.Spread == Uniform || cfg.Spread == LogNormal {
+	if cfg.SpreadWidth > 0 {
 		f.drawn = &cfg
 	}
 	return f
@@ -38,9 +38,9 @@ func (b *Batteries) accountRest(now engine.Time) {
 // roundings of a sum in the order of devices.
 func (b *Batteries) drained() (joules float64) {
 	next := 0
-	for _, t := range b.roster.Sorted() {
-		joules = plusTimes(joules, b.rest.drained, int(t)-next) + b.meters.At(int(t)).drained
-		next = int(t) + 1
+	for _, device := range b.roster.Sorted() {
+		joules = plusTimes(joules, b.rest.drained, int(device)-next) + b.meters.At(int(device)).drained
+		next = int(device) + 1
 	}
 	return plusTimes(joules, b.rest.drained, b.roster.Len()-next)
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -20,8 +22,7 @@ func TestPlusTimesRoundsEveryAddition(t *testing.T) {
 		for range n {
 			want += x
 		}
-		if got := plusTimes(start, x, n); got != want {
-			t.Fatalf("%v plus %d times %v is %v, want %v", start, n, x, got, want)
-		}
+		got := plusTimes(start, x, n)
+		expect.Must(t, got == want, "%v plus %d times %v is %v, want %v", start, n, x, got, want)
 	})
 }

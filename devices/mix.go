@@ -12,9 +12,9 @@ type Mix struct {
 // classes is the class of each device; nil if there is one class.
 type classes []uint8
 
-func (c classes) of(t int) int {
+func (c classes) of(device int) int {
 	if c == nil {
 		return 0
 	}
-	return int(c[t])
+	return int(c[device])
 }

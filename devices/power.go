@@ -33,10 +33,10 @@ type powerChanges struct {
 var noChanges = powerChanges{at: [MaxStages]engine.Time{engine.Never, engine.Never}}
 
 // start returns the power of a sequence at now and its changes ahead.
-func (l *PowerSequence) start(now engine.Time) (watts float64, p powerChanges) {
-	watts, p = l.Watts, noChanges
+func (ps *PowerSequence) start(now engine.Time) (watts float64, p powerChanges) {
+	watts, p = ps.Watts, noChanges
 	n, end := 0, now
-	for _, s := range l.Stages {
+	for _, s := range ps.Stages {
 		switch {
 		case s.Length == 0:
 			continue
@@ -48,7 +48,7 @@ func (l *PowerSequence) start(now engine.Time) (watts float64, p powerChanges) {
 			p.watts[n-1] = s.Watts
 		}
 		end = end.Add(s.Length)
-		p.at[n], p.watts[n] = end, l.Watts
+		p.at[n], p.watts[n] = end, ps.Watts
 		n++
 	}
 	return watts, p

@@ -33,12 +33,12 @@ type kind struct {
 func NewProcessors(cfg Config, n int, seed uint64) *Processors {
 	f := newFleet(&cfg, []Profile{cfg.Device()}, n, seed)
 	f.kinds[0].overheads = cfg.Overheads
-	if cfg.Spread != Uniform && cfg.Spread != LogNormal {
+	if cfg.SpreadWidth == 0 {
 		return f
 	}
 	f.rates = make([]float64, n)
-	for t := range f.rates {
-		f.rates[t] = f.kinds[0].profile.Rate() * speed(&cfg, seed, t)
+	for device := range f.rates {
+		f.rates[device] = f.kinds[0].profile.Rate() * speed(&cfg, seed, device)
 	}
 	return f
 }
@@ -55,8 +55,8 @@ func NewMixedProcessors(cfg Config, mix Mix, seed uint64) *Processors {
 		return f
 	}
 	f.rates = make([]float64, f.size)
-	for t := range f.rates {
-		f.rates[t] = f.kind(t).profile.Rate() * mix.Speed[t]
+	for device := range f.rates {
+		f.rates[device] = f.kind(device).profile.Rate() * mix.Speed[device]
 	}
 	return f
 }
@@ -71,11 +71,11 @@ func newFleet(cfg *Config, profiles []Profile, n int, seed uint64) *Processors {
 	return f
 }
 
-func (f *Processors) kind(t int) *kind { return &f.kinds[f.classes.of(t)] }
+func (p *Processors) kind(device int) *kind { return &p.kinds[p.classes.of(device)] }
 
-// speed returns the factor between the speed of device t and its profile's.
-func speed(cfg *Config, seed uint64, t int) float64 {
-	s := rng.New(seed, rng.Spread, t, 0)
+// speed returns the factor between the speed of a device and its profile's.
+func speed(cfg *Config, seed uint64, device int) float64 {
+	s := rng.New(seed, rng.Spread, device, 0)
 	switch cfg.Spread {
 	case Uniform:
 		return 1 + float64(cfg.SpreadWidth*(2*s.Float64()-1))
@@ -84,51 +84,51 @@ func speed(cfg *Config, seed uint64, t int) float64 {
 	}
 }
 
-// Class returns the class of device t in a mix; 0 if all are of one class.
-func (f *Processors) Class(t int) int { return f.classes.of(t) }
+// Class returns the class of a device in a mix; 0 if all are of one class.
+func (p *Processors) Class(device int) int { return p.classes.of(device) }
 
 // Len returns the number of devices.
-func (f *Processors) Len() int { return f.size }
+func (p *Processors) Len() int { return p.size }
 
-// Profile returns the profile of device t, without the device's own speed.
-func (f *Processors) Profile(t int) Profile { return f.kind(t).profile }
+// Profile returns the profile of a device, without the device's own speed.
+func (p *Processors) Profile(device int) Profile { return p.kind(device).profile }
 
-// Rate returns the speed of device t in FLOP/s at its full clock, in FLOPs of
+// Rate returns the speed of a device in FLOP/s at its full clock, in FLOPs of
 // which each stands for Config.FLOPsScale.
-func (f *Processors) Rate(t int) float64 {
+func (p *Processors) Rate(device int) float64 {
 	switch {
-	case f.drawn != nil:
-		return f.kind(t).profile.Rate() * speed(f.drawn, f.seed, t) / f.scale
-	case f.rates == nil:
-		return f.kind(t).profile.Rate() / f.scale
+	case p.drawn != nil:
+		return p.kind(device).profile.Rate() * speed(p.drawn, p.seed, device) / p.scale
+	case p.rates == nil:
+		return p.kind(device).profile.Rate() / p.scale
 	}
-	return f.rates[t] / f.scale
+	return p.rates[device] / p.scale
 }
 
-// ComputeTime returns the duration of some work on device t at its full clock,
+// ComputeTime returns the duration of some work on a device at its full clock,
 // without jitter. Without overheads it is the first term of Time(h, t) in the paper's
 // appendix, "Estimated Time".
-func (f *Processors) ComputeTime(t int, w Work) engine.Time {
-	return engine.FromSeconds(f.Seconds(t, w))
+func (p *Processors) ComputeTime(device int, w Work) engine.Time {
+	return engine.FromSeconds(p.Seconds(device, w))
 }
 
-// IdlePower returns the power in watts of device t while it neither computes nor sends.
-func (f *Processors) IdlePower(t int) float64 { return f.kind(t).profile.IdleW }
+// IdlePower returns the power in watts of a device while it neither computes nor sends.
+func (p *Processors) IdlePower(device int) float64 { return p.kind(device).profile.IdleW }
 
-// ComputePower returns the power in watts of device t while it computes, slowed down by a low
+// ComputePower returns the power in watts of a device while it computes, slowed down by a low
 // battery or not.
-func (f *Processors) ComputePower(t int, slow bool) float64 {
-	p := &f.kind(t).profile
-	if slow && p.Low != (Step{}) {
-		return p.IdleW + float64(p.Low.Power*(p.ComputeW-p.IdleW))
+func (p *Processors) ComputePower(device int, slow bool) float64 {
+	profile := &p.kind(device).profile
+	if slow && profile.Low != (Step{}) {
+		return profile.IdleW + float64(profile.Low.Power*(profile.ComputeW-profile.IdleW))
 	}
-	return p.ComputeW
+	return profile.ComputeW
 }
 
-// Slowdown returns how many times as long device t computes, slowed down by a low battery or not.
-func (f *Processors) Slowdown(t int, slow bool) float64 {
-	if p := &f.kind(t).profile; slow && p.Low != (Step{}) {
-		return 1 / p.Low.Clock
+// Slowdown returns how many times as long a device computes, slowed down by a low battery or not.
+func (p *Processors) Slowdown(device int, slow bool) float64 {
+	if profile := &p.kind(device).profile; slow && profile.Low != (Step{}) {
+		return 1 / profile.Low.Clock
 	}
 	return 1
 }

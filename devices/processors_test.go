@@ -5,22 +5,23 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
 // phone-2017: 2 GHz at 3 FLOP per cycle, so 3e9 FLOPs take half a second.
 func TestComputeTime(t *testing.T) {
 	f := NewProcessors(Defaults(), 3, 1)
 	for device := range f.Len() {
-		if f.Rate(device) != 6e9 || f.ComputeTime(device, Work{FLOPs: 3e9}) != 500_000_000 || f.ComputeTime(device, Work{FLOPs: 0}) != 0 {
-			t.Errorf("device %d: %g FLOP/s, 3e9 FLOPs in %v", device, f.Rate(device), f.ComputeTime(device, Work{FLOPs: 3e9}))
+		if f.Rate(device) != 6e9 || f.ComputeTime(device, Work{FLOPs: 3e9}) != 500_000_000 ||
+			f.ComputeTime(device, Work{FLOPs: 0}) != 0 {
+			t.Errorf("device %d: %g FLOP/s, 3e9 FLOPs in %v", device, f.Rate(device),
+				f.ComputeTime(device, Work{FLOPs: 3e9}))
 		}
-		if f.IdlePower(device) != 0.3 || f.ComputePower(device, false) != 1.95 {
-			t.Errorf("device %d: %g W idle, %g W computing", device, f.IdlePower(device), f.ComputePower(device, false))
-		}
+		expect.That(t, f.IdlePower(device) == 0.3 && f.ComputePower(device, false) == 1.95,
+			"device %d: %g W idle, %g W computing", device, f.IdlePower(device), f.ComputePower(device, false))
 	}
-	if got := f.ComputeTime(0, Work{FLOPs: math.Inf(1)}); got != engine.Never {
-		t.Errorf("infinite work takes %v", got)
-	}
+	got := f.ComputeTime(0, Work{FLOPs: math.Inf(1)})
+	expect.That(t, got == engine.Never, "infinite work takes %v", got)
 }
 
 func TestTimeScalesWithRate(t *testing.T) {
@@ -31,9 +32,8 @@ func TestTimeScalesWithRate(t *testing.T) {
 	slow := NewProcessors(cfg, 20, 9)
 	for d := range fast.Len() {
 		a, b := fast.ComputeTime(d, Work{FLOPs: 1e12}), slow.ComputeTime(d, Work{FLOPs: 1e12})
-		if diff := b - 2*a; diff < -1 || diff > 1 {
-			t.Errorf("device %d takes %d ns, %d ns at half the clock", d, a, b)
-		}
+		diff := b - 2*a
+		expect.That(t, diff >= -1 && diff <= 1, "device %d takes %d ns, %d ns at half the clock", d, a, b)
 	}
 }
 
@@ -48,20 +48,17 @@ func TestSpread(t *testing.T) {
 		var sum, squares float64
 		for d := range n {
 			x := f.Rate(d) / f.Profile(d).Rate()
-			if x <= 0 || spread == Uniform && (x < 0.4 || x > 1.6) {
-				t.Fatalf("%s: device %d is %g times as fast as its profile", spread, d, x)
-			}
+			expect.Must(t, x > 0 && (spread != Uniform || x >= 0.4 && x <= 1.6),
+				"%s: device %d is %g times as fast as its profile", spread, d, x)
 			sum += x
 			squares += (x - 1) * (x - 1)
 		}
-		if mean := sum / n; math.Abs(mean-1) > 4*standard/math.Sqrt(n) {
-			t.Errorf("%s: mean %g, want 1", spread, mean)
-		}
+		mean := sum / n
+		expect.That(t, math.Abs(mean-1) <= 4*standard/math.Sqrt(n), "%s: mean %g, want 1", spread, mean)
 		// 10 % is far more than the sampling error of either variance, and far less than
 		// the effect of confusing w with sigma or a half-width.
-		if sd := math.Sqrt(squares / n); math.Abs(sd/standard-1) > 0.1 {
-			t.Errorf("%s: standard deviation %g, want %g", spread, sd, standard)
-		}
+		sd := math.Sqrt(squares / n)
+		expect.That(t, math.Abs(sd/standard-1) <= 0.1, "%s: standard deviation %g, want %g", spread, sd, standard)
 	}
 }
 
@@ -70,12 +67,9 @@ func TestFleetGrowsWithoutChangingItsDevices(t *testing.T) {
 	cfg.Spread, cfg.SpreadWidth = Uniform, 0.5
 	small, large, other := NewProcessors(cfg, 5, 1), NewProcessors(cfg, 50, 1), NewProcessors(cfg, 5, 2)
 	for d := range small.Len() {
-		if small.Rate(d) != large.Rate(d) {
-			t.Errorf("device %d: %g FLOP/s among 5, %g among 50", d, small.Rate(d), large.Rate(d))
-		}
-		if small.Rate(d) == other.Rate(d) {
-			t.Errorf("device %d: %g FLOP/s under two seeds", d, small.Rate(d))
-		}
+		expect.That(t, small.Rate(d) == large.Rate(d),
+			"device %d: %g FLOP/s among 5, %g among 50", d, small.Rate(d), large.Rate(d))
+		expect.That(t, small.Rate(d) != other.Rate(d), "device %d: %g FLOP/s under two seeds", d, small.Rate(d))
 	}
 }
 
@@ -88,12 +82,14 @@ func TestSlowProcessors(t *testing.T) {
 	}{{0.3, 1.95, 0.3 + 0.32*1.65}, {2, 4, 2 + 0.32*2}} {
 		cfg.IdleW, cfg.ComputeW = c.idle, c.full
 		f := NewProcessors(cfg, 1, 1)
-		if w := f.ComputePower(0, true); math.Abs(w-c.watts) > 1e-12 || f.ComputePower(0, false) != c.full || f.Slowdown(0, true) != 2 || f.Slowdown(0, false) != 1 {
-			t.Errorf("%g W, %g W slowed down, want %g; %g times as long", f.ComputePower(0, false), w, c.watts, f.Slowdown(0, true))
+		if w := f.ComputePower(0, true); math.Abs(w-c.watts) > 1e-12 || f.ComputePower(0, false) != c.full ||
+			f.Slowdown(0, true) != 2 || f.Slowdown(0, false) != 1 {
+			t.Errorf("%g W, %g W slowed down, want %g; %g times as long", f.ComputePower(0, false), w, c.watts,
+				f.Slowdown(0, true))
 		}
 	}
-	f := NewMixedProcessors(cfg, Mix{Profiles: []Profile{{ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 3}}, Class: []uint8{0}}, 1)
-	if f.ComputePower(0, true) != 3 || f.Slowdown(0, true) != 1 {
-		t.Errorf("without a profile %g W, %g times as long", f.ComputePower(0, true), f.Slowdown(0, true))
-	}
+	f := NewMixedProcessors(cfg,
+		Mix{Profiles: []Profile{{ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 3}}, Class: []uint8{0}}, 1)
+	expect.That(t, f.ComputePower(0, true) == 3 && f.Slowdown(0, true) == 1,
+		"without a profile %g W, %g times as long", f.ComputePower(0, true), f.Slowdown(0, true))
 }

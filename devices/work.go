@@ -2,6 +2,7 @@ package devices
 
 import (
 	"fedsim/config"
+	"fedsim/internal/tools/elementary"
 	"fedsim/internal/tools/lognormal"
 	"fedsim/internal/tools/rng"
 )
@@ -22,12 +23,33 @@ func (w Work) Times(factor float64) Work {
 //
 //	(task_overhead_s + step_overhead_s steps + traffic_s_per_gb traffic/1e9 + FLOPs/rate) jitter.
 //
-// The device's own speed divides all of it. They are measured, by a calibration (docs/models.md).
+// The device's own speed divides all of it. They are measured, by a calibration (docs/time.md).
 type Overheads struct {
-	TaskS         float64 `toml:"task_overhead_s" doc:"seconds of computing that each local work of a device takes beside its steps (docs/models.md)"`
-	StepS         float64 `toml:"step_overhead_s" doc:"seconds of computing that each step takes beside its FLOPs: a mini-batch step, or a coordinate step of a dual method"`
-	TrafficSPerGB float64 `toml:"traffic_s_per_gb" doc:"seconds of computing for each 10^9 bytes of memory that local work reads and writes (docs/models.md)"`
-	Jitter        float64 `toml:"compute_jitter" doc:"spread between the computations of a device: sigma/mu of a log-normal factor of mean 1 on the duration of each. Plans use the mean"`
+	// seconds of computing that each local work of a device takes beside its steps (docs/time.md)
+	TaskS float64 `toml:"task_overhead_s"`
+	// seconds of computing that each step takes beside its FLOPs: a mini-batch step, or a
+	// coordinate step of a dual method
+	StepS float64 `toml:"step_overhead_s"`
+	// seconds of computing for each 10^9 bytes of memory that local work reads and writes
+	// (docs/time.md)
+	TrafficSPerGB float64 `toml:"traffic_s_per_gb"`
+	// spread between the computations of a device: sigma/mu of a factor of mean 1 on the duration of
+	// each. Plans use the mean
+	Jitter float64 `toml:"compute_jitter"`
+	// distribution of the factor of compute_jitter: "log-normal", as is an empty one, or
+	// "exponential", whose sigma/mu is 1: compute_jitter is left out, or 1
+	Distribution string `toml:"compute_distribution"`
+}
+
+// Exponential, as a Distribution of Overheads, is the exponential distribution. Others are LogNormal, or empty.
+const Exponential = "exponential"
+
+// Spread returns sigma/mu of the factor on the duration of a computation.
+func (o *Overheads) Spread() float64 {
+	if o.Distribution == Exponential {
+		return 1
+	}
+	return o.Jitter
 }
 
 // Validate reports all errors in the overheads.
@@ -38,63 +60,80 @@ func (o *Overheads) Validate(c *config.Checker) {
 	seconds("task_overhead_s", o.TaskS)
 	seconds("step_overhead_s", o.StepS)
 	seconds("traffic_s_per_gb", o.TrafficSPerGB)
+	c.OneOfOrEmpty("compute_distribution", o.Distribution, LogNormal, Exponential)
+	o.ValidateJitter(c)
+}
+
+// ValidateJitter reports errors in the jitter of a known distribution.
+func (o *Overheads) ValidateJitter(c *config.Checker) {
 	c.Require(o.Jitter >= 0 && o.Jitter <= 100, "compute_jitter", o.Jitter, "must be in [0, 100]")
+	c.Require(o.Distribution != Exponential || o.Jitter == 0 || o.Jitter == 1, "compute_jitter", o.Jitter,
+		"must be left out, or 1, with compute_distribution = \"exponential\", whose sigma/mu is 1")
 }
 
 // any reports whether one of the terms in seconds is set.
 func (o *Overheads) any() bool { return o.TaskS != 0 || o.StepS != 0 || o.TrafficSPerGB != 0 }
 
-// Overhead returns the seconds that the overheads of some work take device t at its full
+// Overhead returns the seconds that the overheads of some work take a device at its full
 // clock, without jitter.
-func (f *Processors) Overhead(t int, w Work) float64 {
-	k := f.kind(t)
+func (p *Processors) Overhead(device int, w Work) float64 {
+	k := p.kind(device)
 	if !k.overheads.any() || w == (Work{}) {
 		return 0
 	}
-	seconds := k.overheads.TaskS + float64(k.overheads.StepS*float64(f.launches*w.Steps)) + float64(k.overheads.TrafficSPerGB*(w.Traffic/1e9))
-	if f.rates == nil {
+	seconds := k.overheads.TaskS + float64(k.overheads.StepS*float64(p.launches*w.Steps)) +
+		float64(k.overheads.TrafficSPerGB*(w.Traffic/1e9))
+	if p.rates == nil {
 		return seconds
 	}
-	return seconds * (k.profile.Rate() / f.rates[t])
+	return seconds * (k.profile.Rate() / p.rates[device])
 }
 
-// Seconds returns how long some work takes device t at its full clock, without
+// Seconds returns how long some work takes a device at its full clock, without
 // jitter: its overheads, and its FLOPs at the rate of the device.
-func (f *Processors) Seconds(t int, w Work) float64 { return w.FLOPs/f.Rate(t) + f.Overhead(t, w) }
+func (p *Processors) Seconds(device int, w Work) float64 {
+	return w.FLOPs/p.Rate(device) + p.Overhead(device, w)
+}
 
-// OverheadShare returns which share of the time that some work takes device t is that of its
+// OverheadShare returns which share of the time that some work takes a device is that of its
 // overheads.
-func (f *Processors) OverheadShare(t int, w Work) float64 {
-	overhead := f.Overhead(t, w)
+func (p *Processors) OverheadShare(device int, w Work) float64 {
+	overhead := p.Overhead(device, w)
 	if overhead == 0 {
 		return 0
 	}
-	return overhead / f.Seconds(t, w)
+	return overhead / p.Seconds(device, w)
 }
 
-// HasOverheads reports whether work takes device t time beside its FLOPs.
-func (f *Processors) HasOverheads(t int) bool { return f.kind(t).overheads.any() }
+// Overheads returns the overheads of a device.
+func (p *Processors) Overheads(device int) Overheads { return p.kind(device).overheads }
+
+// HasOverheads reports whether work takes time beside that of its FLOPs.
+func (p *Processors) HasOverheads(device int) bool { return p.kind(device).overheads.any() }
 
 // AnyOverheads reports whether any device has overheads or jitter.
-func (f *Processors) AnyOverheads() bool {
-	for i := range f.kinds {
-		if f.kinds[i].overheads != (Overheads{}) {
+func (p *Processors) AnyOverheads() bool {
+	for i := range p.kinds {
+		if o := &p.kinds[i].overheads; o.any() || o.Spread() != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Jitter returns the factor on the duration of a computation of device t in a round. attempt
+// Jitter returns the factor on the duration of a computation of a device in a round. attempt
 // counts from 0.
 //
-// It is the first normal number of the stream (seed, rng.ComputeJitter, t, round + 2^32
-// attempt), so that all algorithms face the same factors.
-func (f *Processors) Jitter(t, round, attempt int) float64 {
-	k := f.kind(t)
-	if k.overheads.Jitter == 0 {
+// It is made of the first normal number, or the first uniform one, of the stream (seed, rng.ComputeJitter, device,
+// round + 2^32 attempt), so that all algorithms face the same factors.
+func (p *Processors) Jitter(device, round, attempt int) float64 {
+	k := p.kind(device)
+	if k.overheads.Spread() == 0 {
 		return 1
 	}
-	s := rng.NewAttempt(f.seed, rng.ComputeJitter, t, round, attempt)
+	s := rng.NewAttempt(p.seed, rng.ComputeJitter, device, round, attempt)
+	if k.overheads.Distribution == Exponential {
+		return -elementary.Log1p(-s.Float64())
+	}
 	return lognormal.Of(k.overheads.Jitter).At(s.Normal())
 }

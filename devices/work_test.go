@@ -6,10 +6,36 @@ import (
 
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
 // overheads are a quarter of a second for local work, 10 ms for a step, and 2 s for a gigabyte.
 var overheads = Overheads{TaskS: 0.25, StepS: 0.01, TrafficSPerGB: 2}
+
+// Exponential factors have the mean and the standard deviation of 1, and other streams than log-normal ones.
+func TestExponentialJitter(t *testing.T) {
+	cfg := Defaults()
+	cfg.Distribution = Exponential
+	p := NewProcessors(cfg, 1, 7)
+	const draws = 100_000
+	sum, square, above := 0.0, 0.0, 0.0
+	for round := range draws {
+		x := p.Jitter(0, round, 0)
+		sum, square = sum+x/draws, square+x*x/draws
+		if x > 1 {
+			above += 1.0 / draws
+		}
+	}
+	expect.That(t, math.Abs(sum-1) < 0.015, "the mean is %g", sum)
+	expect.That(t, math.Abs(square-2) < 0.07, "the mean square is %g", square)
+	expect.That(t, math.Abs(above-math.Exp(-1)) < 0.006, "a share of %g is above 1", above)
+	expect.That(t, p.AnyOverheads(), "a device with jitter has no overheads")
+	for _, jitter := range []float64{0, 0.5, 1} {
+		o, c := Overheads{Distribution: Exponential, Jitter: jitter}, config.NewChecker()
+		o.Validate(c)
+		expect.That(t, (c.Err() == nil) == (jitter != 0.5), "compute_jitter = %g: %v", jitter, c.Err())
+	}
+}
 
 // Work of 3e9 FLOPs at 6e9 FLOP/s, 5 steps of 3 launches, and 1e8 bytes: 0.5 + 0.25 + 0.15 + 0.2 s.
 // A device of half the speed takes twice as long, flops_scale applies to FLOPs alone, and no work
@@ -48,7 +74,8 @@ func TestOverheads(t *testing.T) {
 		if got, want := c.f.ComputeTime(c.device, c.work), engine.FromSeconds(c.want); max(got-want, want-got) > 1 {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
-		if got, want := c.f.Overhead(c.device, c.work), c.want-c.work.FLOPs/c.f.Rate(c.device); math.Abs(got-want) > 1e-12 {
+		if got, want := c.f.Overhead(c.device, c.work),
+			c.want-c.work.FLOPs/c.f.Rate(c.device); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: overhead %g s, want %g", name, got, want)
 		}
 		share := 0.0
@@ -78,49 +105,20 @@ func TestComputeJitter(t *testing.T) {
 		sum += x
 		squares += (x - 1) * (x - 1)
 	}
-	if mean := sum / n; math.Abs(mean-1) > 4*w/math.Sqrt(n) {
-		t.Errorf("mean %g, want 1", mean)
-	}
-	if sd := math.Sqrt(squares / n); math.Abs(sd/w-1) > 0.1 {
-		t.Errorf("standard deviation %g, want %g", sd, w)
-	}
+	mean := sum / n
+	expect.That(t, math.Abs(mean-1) <= 4*w/math.Sqrt(n), "mean %g, want 1", mean)
+	sd := math.Sqrt(squares / n)
+	expect.That(t, math.Abs(sd/w-1) <= 0.1, "standard deviation %g, want %g", sd, w)
 	x := f.Jitter(1, 7, 0)
 	cfg.Overheads.TaskS = 5
-	if got := NewProcessors(cfg, 30, 4).Jitter(1, 7, 0); got != x {
-		t.Errorf("%g among 30 devices with overheads, %g among 3 without", got, x)
-	}
+	got := NewProcessors(cfg, 30, 4).Jitter(1, 7, 0)
+	expect.That(t, got == x, "%g among 30 devices with overheads, %g among 3 without", got, x)
 	for name, other := range map[string]float64{
-		"device": f.Jitter(2, 7, 0), "round": f.Jitter(1, 8, 0), "attempt": f.Jitter(1, 7, 1), "seed": NewProcessors(cfg, 3, 5).Jitter(1, 7, 0),
+		"device": f.Jitter(2, 7, 0), "round": f.Jitter(1, 8, 0), "attempt": f.Jitter(1, 7, 1),
+		"seed": NewProcessors(cfg, 3, 5).Jitter(1, 7, 0),
 	} {
-		if other == x {
-			t.Errorf("another %s has the same jitter", name)
-		}
+		expect.That(t, other != x, "another %s has the same jitter", name)
 	}
-	if got := NewProcessors(Defaults(), 3, 4).Jitter(1, 7, 0); got != 1 {
-		t.Errorf("jitter %g without compute_jitter", got)
-	}
-}
-
-// Seconds must be finite and not negative.
-func TestOverheadsAreChecked(t *testing.T) {
-	for _, c := range []struct {
-		key string
-		set func(*Config, float64)
-		bad []float64
-	}{
-		{"task_overhead_s", func(d *Config, x float64) { d.TaskS = x }, []float64{-1, math.NaN(), math.Inf(1)}},
-		{"step_overhead_s", func(d *Config, x float64) { d.StepS = x }, []float64{-1e-9, math.Inf(1)}},
-		{"traffic_s_per_gb", func(d *Config, x float64) { d.TrafficSPerGB = x }, []float64{-1, 2e9}},
-		{"compute_jitter", func(d *Config, x float64) { d.Jitter = x }, []float64{-0.1, 101}},
-		{"launches_per_step", func(d *Config, x float64) { d.LaunchesPerStep = x }, []float64{0, -1, 0.5, math.NaN()}},
-	} {
-		for _, x := range c.bad {
-			d, check := Defaults(), config.NewChecker()
-			c.set(&d, x)
-			d.Validate(check)
-			if found := check.Problems(); len(found) != 1 || found[0].Key != c.key {
-				t.Errorf("%s = %g: %v", c.key, x, found)
-			}
-		}
-	}
+	got = NewProcessors(Defaults(), 3, 4).Jitter(1, 7, 0)
+	expect.That(t, got == 1, "jitter %g without compute_jitter", got)
 }

@@ -39,67 +39,67 @@ const (
 	lookAhead  = 256 // items pruned together
 )
 
-func (r *sortedList) len() int { return len(r.next) + len(r.rest) + len(r.batch) }
+func (s *sortedList) len() int { return len(s.next) + len(s.rest) + len(s.batch) }
 
 // first returns the first item after those that the filter removes.
-func (r *sortedList) first(wanted filter) (item, bool) {
-	for len(r.next) == 0 {
-		if len(r.rest) == 0 {
+func (s *sortedList) first(wanted filter) (item, bool) {
+	for len(s.next) == 0 {
+		if len(s.rest) == 0 {
 			return item{}, false
 		}
-		n := min(len(r.rest), lookAhead)
-		r.next, r.rest = wanted(r.rest[:n]), r.rest[n:]
+		n := min(len(s.rest), lookAhead)
+		s.next, s.rest = wanted(s.rest[:n]), s.rest[n:]
 	}
-	return r.next[0], true
+	return s.next[0], true
 }
 
-func (r *sortedList) pop() { r.next = r.next[1:] }
+func (s *sortedList) pop() { s.next = s.next[1:] }
 
-func (r *sortedList) collect(it item, devices int, wanted filter) {
-	if len(r.batch) == cap(r.batch) {
-		r.makeRoom(devices, wanted)
+func (s *sortedList) collect(it item, devices int, wanted filter) {
+	if len(s.batch) == cap(s.batch) {
+		s.makeRoom(devices, wanted)
 	}
-	r.batch = append(r.batch, it)
+	s.batch = append(s.batch, it)
 }
 
 // makeRoom lets the batch grow, into the consumed part of the memory if that is at least
 // a quarter. Most batches have at most one item per device, so capacity stops at that
 // size while it suffices.
-func (r *sortedList) makeRoom(devices int, wanted filter) {
-	r.compact(wanted)
-	n := r.len()
-	if 4*n < 3*cap(r.memory) {
-		r.join(r.memory[:0])
+func (s *sortedList) makeRoom(devices int, wanted filter) {
+	s.compact(wanted)
+	n := s.len()
+	if 4*n < 3*cap(s.memory) {
+		s.join(s.memory[:0])
 		return
 	}
 	room := max(smallBatch, n+n/4)
 	if n < devices {
 		room = min(max(smallBatch, 2*n), devices)
 	}
-	r.join(make([]item, 0, room))
+	s.join(make([]item, 0, room))
 }
 
 // join moves the list and the batch to the beginning of a memory, which may be their own.
-func (r *sortedList) join(memory []item) {
-	sorted := len(r.next) + len(r.rest)
-	r.memory = append(append(append(memory, r.next...), r.rest...), r.batch...)
-	r.next, r.rest, r.batch = nil, r.memory[:sorted:sorted], r.memory[sorted:]
+func (s *sortedList) join(memory []item) {
+	sorted := len(s.next) + len(s.rest)
+	s.memory = append(append(append(memory, s.next...), s.rest...), s.batch...)
+	s.next, s.rest, s.batch = nil, s.memory[:sorted:sorted], s.memory[sorted:]
 }
 
 // absorb sorts the collected items and the rest of the list into a new list. It returns a
 // batch that is small, or smaller than the rest, instead of absorbing it. So sorting the
 // rest again never takes longer than sorting the batch.
-func (r *sortedList) absorb() (small []item) {
-	if n := len(r.batch); n < smallBatch || n < len(r.next)+len(r.rest) {
-		small, r.batch = r.batch, r.batch[:0]
+func (s *sortedList) absorb() (small []item) {
+	if n := len(s.batch); n < smallBatch || n < len(s.next)+len(s.rest) {
+		small, s.batch = s.batch, s.batch[:0]
 		return small
 	}
-	r.join(r.memory[:0])
-	r.sorter.inPlace(r.memory, r.space)
-	r.rest, r.batch = r.memory, r.memory[len(r.memory):]
+	s.join(s.memory[:0])
+	s.sorter.inPlace(s.memory, s.space)
+	s.rest, s.batch = s.memory, s.memory[len(s.memory):]
 	return nil
 }
 
-func (r *sortedList) compact(wanted filter) {
-	r.next, r.rest, r.batch = wanted(r.next), wanted(r.rest), wanted(r.batch)
+func (s *sortedList) compact(wanted filter) {
+	s.next, s.rest, s.batch = wanted(s.next), wanted(s.rest), wanted(s.batch)
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -51,14 +53,14 @@ func rounds(queue string, spread Time, batch func(*Engine, func())) (*Engine, []
 func TestBatchIsAsOneByOne(t *testing.T) {
 	for _, spread := range []Time{1, 3, 1000, 5e9} {
 		want, wantLog := rounds("sorted", spread, func(_ *Engine, fill func()) { fill() })
-		if want.Fired() < 5000 || want.Pending() == 0 {
-			t.Fatalf("only %d events, %d pending: the test shows nothing", want.Fired(), want.Pending())
-		}
+		expect.Must(t, want.Fired() >= 5000 && want.Pending() != 0,
+			"only %d events, %d pending: the test shows nothing", want.Fired(), want.Pending())
 		for _, queue := range Queues() {
 			got, log := rounds(queue, spread, (*Engine).ScheduleBatch)
 			if got.Digest() != want.Digest() || got.Pending() != want.Pending() || got.Now() != want.Now() {
 				t.Errorf("%s, spread %d: digest %x, %d pending at %d, want %x, %d, %d:\n%s", queue, spread,
-					got.Digest(), got.Pending(), got.Now(), want.Digest(), want.Pending(), want.Now(), cmp.Diff(wantLog, log))
+					got.Digest(), got.Pending(), got.Now(), want.Digest(), want.Pending(), want.Now(),
+					cmp.Diff(wantLog, log))
 			}
 		}
 	}
@@ -100,7 +102,8 @@ func TestBatchesOverlap(t *testing.T) {
 				e.Run(func(Event) {})
 			}
 			if batched.Fired() != int64(first+second) || batched.Digest() != single.Digest() {
-				t.Errorf("fired %d with digest %x, want %d with %x", batched.Fired(), batched.Digest(), single.Fired(), single.Digest())
+				t.Errorf("fired %d with digest %x, want %d with %x", batched.Fired(), batched.Digest(), single.Fired(),
+					single.Digest())
 			}
 		})
 	}
@@ -109,14 +112,15 @@ func TestBatchesOverlap(t *testing.T) {
 func TestBatchMisuse(t *testing.T) {
 	e := New(1, Options{})
 	ignore := func(Event) {}
-	mustPanic(t, "ScheduleBatch within ScheduleBatch", func() { e.ScheduleBatch(func() { e.ScheduleBatch(func() {}) }) })
+	mustPanic(t, "ScheduleBatch within ScheduleBatch",
+		func() { e.ScheduleBatch(func() { e.ScheduleBatch(func() {}) }) })
 	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Step(ignore) }) })
 	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Run(ignore) }) })
-	mustPanic(t, "within ScheduleBatch", func() { e.ScheduleBatch(func() { e.Schedule(1, 0, 0); e.RunUntil(5, ignore) }) })
+	mustPanic(t, "within ScheduleBatch",
+		func() { e.ScheduleBatch(func() { e.Schedule(1, 0, 0); e.RunUntil(5, ignore) }) })
 	// The event scheduled before the panic is pending.
-	if e.Pending() != 1 || !e.Step(ignore) {
-		t.Errorf("%d pending after the panic, want the one that was scheduled", e.Pending())
-	}
+	expect.That(t, e.Pending() == 1 && e.Step(ignore),
+		"%d pending after the panic, want the one that was scheduled", e.Pending())
 	// A handler may call ScheduleBatch.
 	e.Schedule(7, 0, 0)
 	fired := 0
@@ -129,9 +133,7 @@ func TestBatchMisuse(t *testing.T) {
 			})
 		}
 	})
-	if fired != 101 {
-		t.Errorf("fired %d events, want 101", fired)
-	}
+	expect.That(t, fired == 101, "fired %d events, want 101", fired)
 }
 
 // Canceling a whole batch while it is collected or fired frees its memory for the next.
@@ -146,13 +148,10 @@ func TestTombstonesOfABatchAreBounded(t *testing.T) {
 				handles[i] = e.Schedule(Time(1+i), 0, 0)
 			}
 		})
-		if held := e.queue.len() + e.sorted.len(); held > 2*n+mostTombstones+1 {
-			t.Fatalf("%d items are held for %d pending", held, e.Pending())
-		}
+		held := e.queue.len() + e.sorted.len()
+		expect.Must(t, held <= 2*n+mostTombstones+1, "%d items are held for %d pending", held, e.Pending())
 	}
-	if e.Pending() != n {
-		t.Errorf("%d pending, want %d", e.Pending(), n)
-	}
+	expect.That(t, e.Pending() == n, "%d pending, want %d", e.Pending(), n)
 }
 
 // Rounds with one event per device need memory for one event per device, even if some
@@ -177,11 +176,9 @@ func TestBatchesTakeNoMoreRoomThanTheirEvents(t *testing.T) {
 			}
 			e.RunUntil(e.Now()+Time(300+r.IntN(600)), func(Event) {})
 		}
-		if batched.Digest() != single.Digest() || batched.Pending() != single.Pending() {
-			t.Fatalf("round %d: batches fire other events", round)
-		}
+		expect.Must(t, batched.Digest() == single.Digest() && batched.Pending() == single.Pending(),
+			"round %d: batches fire other events", round)
 	}
-	if room := cap(batched.sorted.memory); room > devices+1 {
-		t.Errorf("there is room for %d events of %d devices", room, devices)
-	}
+	room := cap(batched.sorted.memory)
+	expect.That(t, room <= devices+1, "there is room for %d events of %d devices", room, devices)
 }

@@ -7,7 +7,8 @@ package engine
 type digest uint64
 
 func (d digest) add(ev Event) digest {
-	word := uint64(ev.At)*0x9e3779b97f4a7c15 + (uint64(uint32(ev.Device))<<32|uint64(ev.Seq))*0xd6e8feb86659fd93 + uint64(ev.Kind)*0xa0761d6478bd642f
+	word := uint64(ev.At)*0x9e3779b97f4a7c15 + (uint64(uint32(ev.Device))<<32|uint64(ev.Seq))*0xd6e8feb86659fd93 +
+		uint64(ev.Kind)*0xa0761d6478bd642f
 	z := uint64(d) ^ word
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

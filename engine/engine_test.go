@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -13,9 +15,8 @@ func mustPanic(t *testing.T, want string, f func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
-		if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), want) {
-			t.Errorf("panic is %v, want one with %q", r, want)
-		}
+		r := recover()
+		expect.That(t, r != nil && strings.Contains(fmt.Sprint(r), want), "panic is %v, want one with %q", r, want)
 	}()
 	f()
 }
@@ -31,15 +32,12 @@ func describe(ev Event) string {
 }
 
 func TestEventsAreSmall(t *testing.T) {
-	if size := unsafe.Sizeof(item{}); size != 16 {
-		t.Errorf("a pending event has %d bytes, want 16", size)
-	}
-	if size := unsafe.Sizeof(window{}); size != 8 {
-		t.Errorf("a device has %d bytes, want 8", size)
-	}
-	if size := unsafe.Sizeof(Handle{}); size != 8 {
-		t.Errorf("a handle has %d bytes, want 8", size)
-	}
+	size := unsafe.Sizeof(item{})
+	expect.That(t, size == 16, "a pending event has %d bytes, want 16", size)
+	size = unsafe.Sizeof(window{})
+	expect.That(t, size == 8, "a device has %d bytes, want 8", size)
+	size = unsafe.Sizeof(Handle{})
+	expect.That(t, size == 8, "a handle has %d bytes, want 8", size)
 }
 
 func TestTiesFireByKindDeviceCounter(t *testing.T) {
@@ -60,12 +58,10 @@ func TestTiesFireByKindDeviceCounter(t *testing.T) {
 		"at 5 kind 0 device 2 seq 2",
 		"at 5 kind 1 device 0 seq 1",
 	}
-	if d := cmp.Diff(want, *got); d != "" {
-		t.Error(d)
-	}
-	if e.Now() != 5 || e.Pending() != 0 || e.Fired() != 6 {
-		t.Errorf("now %d, pending %d, fired %d; want 5, 0, 6", e.Now(), e.Pending(), e.Fired())
-	}
+	d := cmp.Diff(want, *got)
+	expect.That(t, d == "", "%v", d)
+	expect.That(t, e.Now() == 5 && e.Pending() == 0 && e.Fired() == 6,
+		"now %d, pending %d, fired %d; want 5, 0, 6", e.Now(), e.Pending(), e.Fired())
 }
 
 func TestHandlerSchedulesAtTheSameInstant(t *testing.T) {
@@ -86,41 +82,29 @@ func TestHandlerSchedulesAtTheSameInstant(t *testing.T) {
 		"at 7 kind 4 device 1 seq 1",
 		"at 7 kind 5 device 0 seq 2",
 	}
-	if d := cmp.Diff(want, *got); d != "" {
-		t.Error(d)
-	}
+	d := cmp.Diff(want, *got)
+	expect.That(t, d == "", "%v", d)
 }
 
 func TestStaleHandles(t *testing.T) {
 	e := New(1, Options{})
 	ignore := func(Event) {}
-	if e.Cancel(Handle{}) {
-		t.Error("the zero handle cancels something")
-	}
+	expect.That(t, !e.Cancel(Handle{}), "the zero handle cancels something")
 	fired := e.Schedule(1, 0, 0)
 	e.Step(func(Event) {
-		if e.Cancel(fired) {
-			t.Error("an event cancels itself while it fires")
-		}
+		expect.That(t, !e.Cancel(fired), "an event cancels itself while it fires")
 	})
 	canceled := e.Schedule(2, 0, 0)
-	if !e.Cancel(canceled) || e.Cancel(canceled) {
-		t.Error("an event must be canceled once")
-	}
+	expect.That(t, e.Cancel(canceled) && !e.Cancel(canceled), "an event must be canceled once")
 	old := e.Schedule(3, 0, 0)
 	moved, ok := reschedule(e, old, 4)
-	if !ok {
-		t.Fatal("a pending event cannot be moved")
-	}
+	expect.Must(t, ok, "a pending event cannot be moved")
 	// The slots of all of these are in use again.
 	for name, h := range map[string]Handle{"fired": fired, "canceled": canceled, "moved": old} {
-		if e.Cancel(h) {
-			t.Errorf("the handle of an event that was %s cancels another", name)
-		}
+		expect.That(t, !e.Cancel(h), "the handle of an event that was %s cancels another", name)
 	}
-	if e.Pending() != 1 || !e.Cancel(moved) || e.Step(ignore) {
-		t.Error("exactly the moved event must have been pending")
-	}
+	expect.That(t, e.Pending() == 1 && e.Cancel(moved) && !e.Step(ignore),
+		"exactly the moved event must have been pending")
 }
 
 func TestRunUntil(t *testing.T) {
@@ -130,14 +114,11 @@ func TestRunUntil(t *testing.T) {
 	}
 	fired := 0
 	e.RunUntil(20, func(Event) { fired++ })
-	if fired != 3 || e.Now() != 20 || e.Pending() != 1 {
-		t.Errorf("until 20: fired %d, now %d, pending %d; want 3, 20, 1", fired, e.Now(), e.Pending())
-	}
+	expect.That(t, fired == 3 && e.Now() == 20 && e.Pending() == 1,
+		"until 20: fired %d, now %d, pending %d; want 3, 20, 1", fired, e.Now(), e.Pending())
 	e.RunUntil(20, func(Event) { fired++ })
 	e.RunUntil(100, func(Event) { fired++ })
-	if fired != 4 || e.Now() != 100 {
-		t.Errorf("until 100: fired %d, now %d; want 4, 100", fired, e.Now())
-	}
+	expect.That(t, fired == 4 && e.Now() == 100, "until 100: fired %d, now %d; want 4, 100", fired, e.Now())
 	mustPanic(t, "the clock is at 100ns (100 ns)", func() { e.RunUntil(99, func(Event) {}) })
 }
 
@@ -154,17 +135,13 @@ func TestStop(t *testing.T) {
 		}
 	}
 	e.RunUntil(50, stopAt(1))
-	if e.Now() != 1 || e.Pending() != 2 {
-		t.Errorf("stopped at %d with %d pending, want 1 with 2", e.Now(), e.Pending())
-	}
+	expect.That(t, e.Now() == 1 && e.Pending() == 2,
+		"stopped at %d with %d pending, want 1 with 2", e.Now(), e.Pending())
 	e.Run(stopAt(2))
-	if e.Now() != 2 || e.Pending() != 1 {
-		t.Errorf("stopped at %d with %d pending, want 2 with 1", e.Now(), e.Pending())
-	}
+	expect.That(t, e.Now() == 2 && e.Pending() == 1,
+		"stopped at %d with %d pending, want 2 with 1", e.Now(), e.Pending())
 	e.Run(stopAt(0))
-	if e.Now() != 3 || e.Pending() != 0 {
-		t.Errorf("ended at %d with %d pending, want 3 with 0", e.Now(), e.Pending())
-	}
+	expect.That(t, e.Now() == 3 && e.Pending() == 0, "ended at %d with %d pending, want 3 with 0", e.Now(), e.Pending())
 }
 
 func TestNeverDoesNotFire(t *testing.T) {
@@ -174,9 +151,8 @@ func TestNeverDoesNotFire(t *testing.T) {
 		fail := func(ev Event) { t.Errorf("%s: fired %s", queue, describe(ev)) }
 		e.Run(fail)
 		e.RunUntil(Never, fail)
-		if e.Step(fail) || e.Now() != 0 || e.Pending() != 1 {
-			t.Errorf("%s: now %d, pending %d; want 0, 1", queue, e.Now(), e.Pending())
-		}
+		expect.That(t, !e.Step(fail) && e.Now() == 0 && e.Pending() == 1,
+			"%s: now %d, pending %d; want 0, 1", queue, e.Now(), e.Pending())
 		if _, ok := reschedule(e, h, 8); !ok || !e.Step(func(Event) {}) || e.Now() != 8 {
 			t.Errorf("%s: an event at Never cannot be moved to 8", queue)
 		}
@@ -192,7 +168,8 @@ func TestMisusePanics(t *testing.T) {
 	mustPanic(t, "event for device -2: must be in -1..1", func() { e.Schedule(10, 0, -2) })
 	mustPanic(t, "event of kind 16 for device 1: must be in 0..15", func() { e.Schedule(10, MaxKind+1, 1) })
 	mustPanic(t, "1073741821 devices: must be at most 1073741820", func() { New(MaxDevices+1, Options{}) })
-	mustPanic(t, `no queue is named "fifo": must be one of radix, heap4, sorted`, func() { New(1, Options{Queue: "fifo"}) })
+	mustPanic(t, `no queue is named "fifo": must be one of radix, heap4, sorted`,
+		func() { New(1, Options{Queue: "fifo"}) })
 	e.pending.rows[0].last, e.pending.rows[serverRows].last = 1<<30-1, 1<<30-1
 	if h := e.Schedule(10, 0, Server); h.Seq() != 1<<30+1 || !e.CancelSeq(Server, h.Seq()) {
 		t.Error("the counter of the server has no more bits than that of a device")
@@ -210,9 +187,7 @@ func TestHooksSeeEverything(t *testing.T) {
 	a := e.Schedule(1, 2, 0)
 	reschedule(e, a, 3)
 	e.Run(func(ev Event) { log = append(log, "handled") })
-	if len(e.traced) != 0 {
-		t.Errorf("%d events are traced, none is pending", len(e.traced))
-	}
+	expect.That(t, len(e.traced) == 0, "%d events are traced, none is pending", len(e.traced))
 	want := []string{
 		"scheduled at 1 kind 2 device 0 seq 1",
 		"canceled at 1 kind 2 device 0 seq 1",
@@ -220,9 +195,8 @@ func TestHooksSeeEverything(t *testing.T) {
 		"fired at 3 kind 2 device 0 seq 2",
 		"handled",
 	}
-	if d := cmp.Diff(want, log); d != "" {
-		t.Error(d)
-	}
+	d := cmp.Diff(want, log)
+	expect.That(t, d == "", "%v", d)
 }
 
 // Any difference in the events, or in their order, must change the digest.
@@ -244,9 +218,8 @@ func TestDigestDistinguishesEvents(t *testing.T) {
 		"other seq":    {base[0], {At: 2, Device: 1, Seq: 2, Kind: 1}},
 	} {
 		d := hash(events...)
-		if other, ok := seen[d]; ok {
-			t.Errorf("%s and %s have the digest %x", name, other, d)
-		}
+		other, ok := seen[d]
+		expect.That(t, !ok, "%s and %s have the digest %x", name, other, d)
 		seen[d] = name
 	}
 }
@@ -266,8 +239,6 @@ func TestTombstonesAreBounded(t *testing.T) {
 				t.Fatalf("%s: %d events in the queue for %d pending", queue, n, e.Pending())
 			}
 		}
-		if e.Pending() != pending {
-			t.Errorf("%s: %d pending, want %d", queue, e.Pending(), pending)
-		}
+		expect.That(t, e.Pending() == pending, "%s: %d pending, want %d", queue, e.Pending(), pending)
 	}
 }

@@ -8,38 +8,38 @@ var _ queue = (*heap4)(nil)
 
 const arity = 4
 
-func (q *heap4) len() int { return len(q.items) }
+func (h *heap4) len() int { return len(h.items) }
 
-func (q *heap4) push(it item) {
-	q.items = append(q.items, it)
-	q.up(len(q.items) - 1)
+func (h *heap4) push(it item) {
+	h.items = append(h.items, it)
+	h.up(len(h.items) - 1)
 }
 
-func (q *heap4) popBefore(bound item) (first item, ok bool) {
-	if len(q.items) == 0 || !q.items[0].before(bound) {
+func (h *heap4) popBefore(bound item) (first item, ok bool) {
+	if len(h.items) == 0 || !h.items[0].before(bound) {
 		return item{}, false
 	}
-	first = q.items[0]
-	last := len(q.items) - 1
-	q.items[0] = q.items[last]
-	q.items = q.items[:last]
+	first = h.items[0]
+	last := len(h.items) - 1
+	h.items[0] = h.items[last]
+	h.items = h.items[:last]
 	if last > 1 {
-		q.down(0)
+		h.down(0)
 	}
 	return first, true
 }
 
-func (q *heap4) compact(wanted filter) {
-	q.items = wanted(q.items)
-	n := len(q.items)
+func (h *heap4) compact(wanted filter) {
+	h.items = wanted(h.items)
+	n := len(h.items)
 	for i := (n - 2) / arity; i >= 0 && n > 1; i-- {
-		q.down(i)
+		h.down(i)
 	}
 }
 
 // up moves the item at i towards the root to its place.
-func (q *heap4) up(i int) {
-	items := q.items
+func (h *heap4) up(i int) {
+	items := h.items
 	it := items[i]
 	for i > 0 {
 		parent := (i - 1) / arity
@@ -53,8 +53,8 @@ func (q *heap4) up(i int) {
 }
 
 // down moves the item at i towards the leaves to its place.
-func (q *heap4) down(i int) {
-	items := q.items
+func (h *heap4) down(i int) {
+	items := h.items
 	it := items[i]
 	for {
 		child := arity*i + 1

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -59,17 +60,14 @@ func TestDigits(t *testing.T) {
 		level := rapid.UintRange(0, levels-1).Draw(t, "level")
 		start := it.withDigit(level, it.digit(level))
 		end := start.plusDigit(level)
-		if it.before(start) || !it.before(end) {
-			t.Fatalf("%x is not in its bucket of level %d, %x to %x", it, level, start, end)
-		}
+		expect.Must(t, !it.before(start) && it.before(end),
+			"%x is not in its bucket of level %d, %x to %x", it, level, start, end)
 		for l := range uint(levels) {
 			want := it.digit(l)
 			if l < level {
 				want = 0
 			}
-			if start.digit(l) != want {
-				t.Fatalf("digit %d of %x is %x, want %x", l, start, start.digit(l), want)
-			}
+			expect.Must(t, start.digit(l) == want, "digit %d of %x is %x, want %x", l, start, start.digit(l), want)
 		}
 	})
 }

@@ -85,7 +85,8 @@ func (s *pendingSet) add(device int) (id uint64) {
 		s.server++
 		return s.add(device)
 	default:
-		panic(fmt.Sprintf("engine: device %d has 2^%d events: its counter is used up", device, bits.Len32(seqOf(row<<seqBits|uint64(w.last)))))
+		panic(fmt.Sprintf("engine: device %d has 2^%d events: its counter is used up", device,
+			bits.Len32(seqOf(row<<seqBits|uint64(w.last)))))
 	}
 	id = row<<seqBits | uint64(w.last+1)
 	if w.pending>>(windowSize-1) != 0 {

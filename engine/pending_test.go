@@ -3,6 +3,8 @@ package engine
 import (
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -32,21 +34,18 @@ func TestPendingAgainstAMap(t *testing.T) {
 		items := make([]item, len(given))
 		for i, k := range given {
 			items[i] = item{key: k}
-			if s.has(k) != twin[k] {
-				t.Fatalf("event %d of device %d is pending: %v, want %v", seqOf(k), deviceOf(k), s.has(k), twin[k])
-			}
+			expect.Must(t, s.has(k) == twin[k],
+				"event %d of device %d is pending: %v, want %v", seqOf(k), deviceOf(k), s.has(k), twin[k])
 		}
 		kept := s.prune(items)
 		for _, k := range given {
 			if twin[k] {
-				if len(kept) == 0 || kept[0].key != k {
-					t.Fatalf("pruning loses or moves event %d of device %d", seqOf(k), deviceOf(k))
-				}
+				expect.Must(t, len(kept) != 0 && kept[0].key == k,
+					"pruning loses or moves event %d of device %d", seqOf(k), deviceOf(k))
 				kept = kept[1:]
 			}
 		}
-		if len(kept) != 0 || s.n != len(twin) {
-			t.Fatalf("%d extra items remain, %d are pending, want 0 and %d", len(kept), s.n, len(twin))
-		}
+		expect.Must(t, len(kept) == 0 && s.n == len(twin),
+			"%d extra items remain, %d are pending, want 0 and %d", len(kept), s.n, len(twin))
 	})
 }

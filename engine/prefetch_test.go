@@ -3,6 +3,8 @@ package engine
 import (
 	"math/rand/v2"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // prefetchRound runs a round in which each device has two events, the first of which
@@ -43,14 +45,11 @@ func TestDevicesAreAnnouncedAhead(t *testing.T) {
 				}
 			}
 		})
-		if without := prefetchRound(devices, queue, nil, func(Event) {}); with != without {
-			t.Errorf("%s: the events are others when they are announced", queue)
-		}
-		if largest == 0 || largest > pruneBlock {
-			t.Errorf("%s: up to %d devices at a time, want some, and at most %d", queue, largest, pruneBlock)
-		}
-		if queue == DefaultQueue && surprises > 0 {
-			t.Errorf("%s: %d of %d events were not announced", queue, surprises, 2*devices)
-		}
+		without := prefetchRound(devices, queue, nil, func(Event) {})
+		expect.That(t, with == without, "%s: the events are others when they are announced", queue)
+		expect.That(t, largest != 0 && largest <= pruneBlock,
+			"%s: up to %d devices at a time, want some, and at most %d", queue, largest, pruneBlock)
+		expect.That(t, queue != DefaultQueue || surprises == 0,
+			"%s: %d of %d events were not announced", queue, surprises, 2*devices)
 	}
 }

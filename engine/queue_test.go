@@ -112,7 +112,8 @@ func TestQueuesAgainstSorted(t *testing.T) {
 					case 5, 6:
 						// Up to the limit, as in RunUntil, which then stands there.
 						limit := d.now.Add(d.span(d.random, d.pushed))
-						if items := d.want.(*sorted).items; len(items) > 0 && rapid.Bool().Draw(t, "just before the first") {
+						if items := d.want.(*sorted).items; len(items) > 0 &&
+							rapid.Bool().Draw(t, "just before the first") {
 							limit = max(d.now, Time(items[len(items)-1].at)-1)
 						}
 						for range burst {
@@ -145,7 +146,8 @@ func TestWheelAgainstHeap(t *testing.T) {
 	for name, span := range spans {
 		for _, pending := range []int{10, 1000, 20_000} {
 			t.Run(fmt.Sprintf("%s/%d", name, pending), func(t *testing.T) {
-				d := &drive{t: t, got: newWheel(everything), want: new(heap4), random: rand.New(rand.NewPCG(1, 2)), span: span}
+				d := &drive{t: t, got: newWheel(everything), want: new(heap4), random: rand.New(rand.NewPCG(1, 2)),
+					span: span}
 				d.pushSome(pending)
 				for range 3 * pending {
 					d.popBefore(endOf(Never))

@@ -8,24 +8,24 @@ type sorted struct{ items []item }
 
 var _ queue = (*sorted)(nil)
 
-func (q *sorted) len() int { return len(q.items) }
+func (s *sorted) len() int { return len(s.items) }
 
-func (q *sorted) push(it item) {
-	i := len(q.items)
-	for i > 0 && q.items[i-1].before(it) {
+func (s *sorted) push(it item) {
+	i := len(s.items)
+	for i > 0 && s.items[i-1].before(it) {
 		i--
 	}
-	q.items = slices.Insert(q.items, i, it)
+	s.items = slices.Insert(s.items, i, it)
 }
 
-func (q *sorted) popBefore(bound item) (first item, ok bool) {
-	last := len(q.items) - 1
-	if last < 0 || !q.items[last].before(bound) {
+func (s *sorted) popBefore(bound item) (first item, ok bool) {
+	last := len(s.items) - 1
+	if last < 0 || !s.items[last].before(bound) {
 		return item{}, false
 	}
-	first = q.items[last]
-	q.items = q.items[:last]
+	first = s.items[last]
+	s.items = s.items[:last]
 	return first, true
 }
 
-func (q *sorted) compact(wanted filter) { q.items = wanted(q.items) }
+func (s *sorted) compact(wanted filter) { s.items = wanted(s.items) }

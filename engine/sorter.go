@@ -1,6 +1,9 @@
 package engine
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // sorter sorts items by one distribution into as many cells as there are items. The
 // cells have equal width between the smallest and the largest item. A cell with few
@@ -31,8 +34,7 @@ func (s *sorter) sort(dst, src []item) {
 		copy(dst, src)
 		return
 	}
-	depth := len(s.counts)
-	s.counts = append(s.counts, make([]uint32, c.n+1)...)
+	depth := s.push(c.n + 1)
 	c.scatter(dst, src, s.counts[depth:])
 	from := uint32(0)
 	for i := range c.n {
@@ -48,6 +50,15 @@ func (s *sorter) sort(dst, src []item) {
 	s.counts = s.counts[:depth]
 }
 
+// push appends n zeros to the counts and returns their former length. Under the race detector,
+// append(s, make([]T, n)...) allocates.
+func (s *sorter) push(n int) (depth int) {
+	depth = len(s.counts)
+	s.counts = slices.Grow(s.counts, n)[:depth+n]
+	clear(s.counts[depth:])
+	return depth
+}
+
 // inPlace sorts many items in place. It moves them to the chunks and distributes them
 // back into cells, until a cell is small enough to sort with a copy.
 func (s *sorter) inPlace(items []item, space *chunks) {
@@ -60,8 +71,7 @@ func (s *sorter) inPlace(items []item, space *chunks) {
 	if c.n == 1 { // all are equal
 		return
 	}
-	depth := len(s.counts)
-	s.counts = append(s.counts, make([]uint32, c.n+1)...)
+	depth := s.push(c.n + 1)
 	c.scatterThrough(items, space, s.counts[depth:])
 	from := uint32(0)
 	for i := range c.n {

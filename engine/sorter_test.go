@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -38,9 +40,7 @@ func TestSorter(t *testing.T) {
 		if s.inPlace(inPlace, space); !slices.Equal(got, want) || !slices.Equal(inPlace, want) {
 			t.Fatalf("%d items are not in order", len(got))
 		}
-		if len(s.counts) != 0 {
-			t.Fatalf("%d counts are left over", len(s.counts))
-		}
+		expect.Must(t, len(s.counts) == 0, "%d counts are left over", len(s.counts))
 	})
 }
 

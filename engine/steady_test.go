@@ -8,6 +8,8 @@ package engine
 import (
 	"math/rand/v2"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // The tables grow to the largest number of pending events and tombstones. From then on
@@ -17,12 +19,10 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	for _, queue := range []string{"radix", "heap4"} {
 		m := newHoldModel(pending, queue, true)
 		m.run(5 * pending)
-		if n := testing.AllocsPerRun(20, func() { m.run(2000) }); n != 0 {
-			t.Errorf("%s: 2000 events allocate %v times, want none", queue, n)
-		}
-		if m.engine.Pending() != pending {
-			t.Errorf("%s: %d events pending, want %d", queue, m.engine.Pending(), pending)
-		}
+		n := testing.AllocsPerRun(20, func() { m.run(2000) })
+		expect.That(t, n == 0, "%s: 2000 events allocate %v times, want none", queue, n)
+		expect.That(t, m.engine.Pending() == pending,
+			"%s: %d events pending, want %d", queue, m.engine.Pending(), pending)
 	}
 }
 
@@ -43,9 +43,8 @@ func TestSteadyAlarmsAllocateNothing(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("200 timers allocate %v times, want none", n)
 	}
-	if e.Pending() != devices || e.queue.len() != 0 {
-		t.Errorf("%d pending, %d in the queue, want %d and none", e.Pending(), e.queue.len(), devices)
-	}
+	expect.That(t, e.Pending() == devices && e.queue.len() == 0,
+		"%d pending, %d in the queue, want %d and none", e.Pending(), e.queue.len(), devices)
 }
 
 func TestSteadyBatchesAllocateNothing(t *testing.T) {
@@ -71,10 +70,7 @@ func TestSteadyBatchesAllocateNothing(t *testing.T) {
 	for range 20 {
 		round()
 	}
-	if n := testing.AllocsPerRun(20, round); n != 0 {
-		t.Errorf("a round allocates %v times, want none", n)
-	}
-	if announced == 0 {
-		t.Error("no device was announced")
-	}
+	n := testing.AllocsPerRun(20, round)
+	expect.That(t, n == 0, "a round allocates %v times, want none", n)
+	expect.That(t, announced != 0, "no device was announced")
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -22,12 +24,10 @@ func TestFromSecondsRounds(t *testing.T) {
 		{math.Inf(1), Never, Never},
 		{math.MaxFloat64, Never, Never},
 	} {
-		if got := FromSeconds(c.seconds); got != c.round {
-			t.Errorf("FromSeconds(%g) = %d, want %d", c.seconds, got, c.round)
-		}
-		if got := CeilSeconds(c.seconds); got != c.ceil {
-			t.Errorf("CeilSeconds(%g) = %d, want %d", c.seconds, got, c.ceil)
-		}
+		got := FromSeconds(c.seconds)
+		expect.That(t, got == c.round, "FromSeconds(%g) = %d, want %d", c.seconds, got, c.round)
+		got = CeilSeconds(c.seconds)
+		expect.That(t, got == c.ceil, "CeilSeconds(%g) = %d, want %d", c.seconds, got, c.ceil)
 	}
 }
 
@@ -43,9 +43,8 @@ func TestFromSecondsPanics(t *testing.T) {
 func TestSecondsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := Time(rapid.Int64Range(0, 1<<51).Draw(t, "ns"))
-		if got := FromSeconds(want.Seconds()); got != want {
-			t.Fatalf("FromSeconds(%d ns in seconds) = %d", want, got)
-		}
+		got := FromSeconds(want.Seconds())
+		expect.Must(t, got == want, "FromSeconds(%d ns in seconds) = %d", want, got)
 	})
 	if got := FromSeconds(Never.Seconds()); got != Never {
 		t.Errorf("FromSeconds(Never.Seconds()) = %d, want Never", got)
@@ -54,21 +53,19 @@ func TestSecondsRoundTrip(t *testing.T) {
 
 func TestAddSaturates(t *testing.T) {
 	for _, c := range []struct{ a, b, want Time }{
-		{1, 2, 3}, {Never, 0, Never}, {0, Never, Never}, {Never, Never, Never}, {Never - 1, 1, Never}, {Never - 2, 1, Never - 1},
+		{1, 2, 3}, {Never, 0, Never}, {0, Never, Never}, {Never, Never, Never}, {Never - 1, 1, Never},
+		{Never - 2, 1, Never - 1},
 	} {
-		if got := c.a.Add(c.b); got != c.want {
-			t.Errorf("%d + %d = %d, want %d", c.a, c.b, got, c.want)
-		}
+		got := c.a.Add(c.b)
+		expect.That(t, got == c.want, "%d + %d = %d, want %d", c.a, c.b, got, c.want)
 	}
 }
 
 func TestTimeString(t *testing.T) {
-	if got := Time(62_500_000_000).String(); got != "1m2.5s" {
-		t.Errorf("62.5 s prints as %q", got)
-	}
-	if got := Never.String(); got != "never" {
-		t.Errorf("Never prints as %q", got)
-	}
+	got := Time(62_500_000_000).String()
+	expect.That(t, got == "1m2.5s", "62.5 s prints as %q", got)
+	got = Never.String()
+	expect.That(t, got == "never", "Never prints as %q", got)
 }
 
 func TestTimesSaturates(t *testing.T) {
@@ -76,9 +73,9 @@ func TestTimesSaturates(t *testing.T) {
 		span Time
 		n    int
 		want Time
-	}{{5, 3, 15}, {5, 0, 0}, {Never, 0, 0}, {Never, 1, Never}, {Never, 5, Never}, {Never / 2, 2, Never - 1}, {Never/2 + 1, 2, Never}} {
-		if got := c.span.Times(c.n); got != c.want {
-			t.Errorf("%d times %d is %d, want %d", c.n, c.span, got, c.want)
-		}
+	}{{5, 3, 15}, {5, 0, 0}, {Never, 0, 0}, {Never, 1, Never}, {Never, 5, Never}, {Never / 2, 2, Never - 1},
+		{Never/2 + 1, 2, Never}} {
+		got := c.span.Times(c.n)
+		expect.That(t, got == c.want, "%d times %d is %d, want %d", c.n, c.span, got, c.want)
 	}
 }

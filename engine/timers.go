@@ -68,71 +68,71 @@ type timers struct {
 const fanOut = 64
 
 // grow allocates the tables at the first timer: most engines have none.
-func (a *timers) grow(devices int) {
-	a.at, a.seqs = slices.Repeat([]Time{Never}, devices), make([]uint32, devices)
+func (ti *timers) grow(devices int) {
+	ti.at, ti.seqs = slices.Repeat([]Time{Never}, devices), make([]uint32, devices)
 	for n := devices; ; {
 		n = (n + fanOut - 1) / fanOut
-		a.least = append(a.least, slices.Repeat([]Time{Never}, n))
+		ti.least = append(ti.least, slices.Repeat([]Time{Never}, n))
 		if n == 1 {
 			return
 		}
 	}
 }
 
-func (a *timers) item(device int) item {
-	return item{at: uint64(a.at[device]), key: key(a.kind, int32(device), a.seqs[device])}
+func (ti *timers) item(device int) item {
+	return item{at: uint64(ti.at[device]), key: key(ti.kind, int32(device), ti.seqs[device])}
 }
 
 // set sets the timer of a device that has none pending.
-func (a *timers) set(device int, at Time, seq uint32) {
-	a.at[device], a.seqs[device] = at, seq
-	a.n++
-	for i, level := device/fanOut, 0; level < len(a.least) && at < a.least[level][i]; i, level = i/fanOut, level+1 {
-		a.least[level][i] = at
+func (ti *timers) set(device int, at Time, seq uint32) {
+	ti.at[device], ti.seqs[device] = at, seq
+	ti.n++
+	for i, level := device/fanOut, 0; level < len(ti.least) && at < ti.least[level][i]; i, level = i/fanOut, level+1 {
+		ti.least[level][i] = at
 	}
-	if it := a.item(device); a.n == 1 || a.known && it.before(a.next) {
-		a.next, a.known = it, true
+	if it := ti.item(device); ti.n == 1 || ti.known && it.before(ti.next) {
+		ti.next, ti.known = it, true
 	}
 }
 
 // clear removes the pending timer of a device.
-func (a *timers) clear(device int) {
-	if a.known && a.next == a.item(device) {
-		a.known = false
+func (ti *timers) clear(device int) {
+	if ti.known && ti.next == ti.item(device) {
+		ti.known = false
 	}
-	a.at[device], a.seqs[device] = Never, 0
-	a.n--
+	ti.at[device], ti.seqs[device] = Never, 0
+	ti.n--
 }
 
 // first returns the first timer if it is before the bound and not at Never.
-func (a *timers) first(bound item) (it item, ok bool) {
-	if a.n == 0 {
+func (ti *timers) first(bound item) (it item, ok bool) {
+	if ti.n == 0 {
 		return item{}, false
 	}
-	if !a.known {
-		a.find()
+	if !ti.known {
+		ti.find()
 	}
-	return a.next, a.next.before(bound) && a.next.at != uint64(Never)
+	return ti.next, ti.next.before(bound) && ti.next.at != uint64(Never)
 }
 
 // find finds the first timer, of equal times that of the lowest device.
-func (a *timers) find() {
+func (ti *timers) find() {
 	for {
-		bound := a.least[len(a.least)-1][0]
+		bound := ti.least[len(ti.least)-1][0]
 		i := 0
-		for level := len(a.least) - 2; level >= 0; level-- {
-			i = leastOf(a.least[level], i)
+		for level := len(ti.least) - 2; level >= 0; level-- {
+			i = leastOf(ti.least[level], i)
 		}
-		device := leastOf(a.at, i)
-		if a.at[device] == bound {
-			a.next, a.known = a.item(device), true
+		device := leastOf(ti.at, i)
+		if ti.at[device] == bound {
+			ti.next, ti.known = ti.item(device), true
 			return
 		}
-		a.least[0][i] = a.at[device]
-		for level := 1; level < len(a.least); level++ {
-			child := leastOf(a.least[level-1], i/fanOut)
+		ti.least[0][i] = ti.at[device]
+		for level := 1; level < len(ti.least); level++ {
+			child := leastOf(ti.least[level-1], i/fanOut)
 			i /= fanOut
-			a.least[level][i] = a.least[level-1][child]
+			ti.least[level][i] = ti.least[level-1][child]
 		}
 	}
 }

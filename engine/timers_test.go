@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -47,16 +49,12 @@ func TestTimersAgainstAScan(t *testing.T) {
 			if r.IntN(3) > 0 { // otherwise stale minima accumulate
 				want, ok := scan()
 				got, found := a.first(endOf(Never))
-				if found != ok || ok && got != want {
-					t.Fatalf("the first timer is %s, %t, want %s, %t", describe(got.event()), found, describe(want.event()), ok)
-				}
-				if _, before := a.first(want); before && ok {
-					t.Fatal("an timer is before the first")
-				}
+				expect.Must(t, found == ok && (!ok || got == want),
+					"the first timer is %s, %t, want %s, %t", describe(got.event()), found, describe(want.event()), ok)
+				_, before := a.first(want)
+				expect.Must(t, !before || !ok, "an timer is before the first")
 			}
-			if a.n != pending {
-				t.Fatalf("%d pending, want %d", a.n, pending)
-			}
+			expect.Must(t, a.n == pending, "%d pending, want %d", a.n, pending)
 		}
 	})
 }
@@ -77,9 +75,8 @@ func TestTimersAreEvents(t *testing.T) {
 		timers.SetTimer(at, 5, device)
 		events.Cancel(handles[device])
 		handles[device] = events.Schedule(at, 5, device)
-		if got, ok := timers.Timer(device); !ok || got != at {
-			t.Errorf("the timer of device %d is at %v, %t, want %v", device, got, ok, at)
-		}
+		got, ok := timers.Timer(device)
+		expect.That(t, ok && got == at, "the timer of device %d is at %v, %t, want %v", device, got, ok, at)
 	}
 	set(70, 0)
 	set(50, 1)
@@ -98,8 +95,10 @@ func TestTimersAreEvents(t *testing.T) {
 	for _, e := range []*Engine{timers, events} {
 		e.Run(func(Event) {})
 	}
-	if d := cmp.Diff(told[1], told[0]); d != "" || timers.Digest() != events.Digest() || timers.Pending() != 1 || events.Pending() != 1 {
-		t.Errorf("%d and %d pending, digests %x and %x; events and timers:\n%s", events.Pending(), timers.Pending(), events.Digest(), timers.Digest(), d)
+	if d := cmp.Diff(told[1], told[0]); d != "" || timers.Digest() != events.Digest() || timers.Pending() != 1 ||
+		events.Pending() != 1 {
+		t.Errorf("%d and %d pending, digests %x and %x; events and timers:\n%s", events.Pending(), timers.Pending(),
+			events.Digest(), timers.Digest(), d)
 	}
 	if _, ok := timers.Timer(1); ok {
 		t.Error("an timer that has fired is pending")
@@ -113,9 +112,8 @@ func TestTimerMisuse(t *testing.T) {
 	e := New(2, Options{})
 	e.RunUntil(10, func(Event) {})
 	for _, device := range []int{Server, 0, 7} {
-		if _, ok := e.Timer(device); ok {
-			t.Errorf("device %d has an timer", device)
-		}
+		_, ok := e.Timer(device)
+		expect.That(t, !ok, "device %d has an timer", device)
 	}
 	mustPanic(t, "must be at a device", func() { e.SetTimer(20, 1, Server) })
 	mustPanic(t, "must be in -1..1", func() { e.SetTimer(20, 1, 2) })
@@ -123,9 +121,7 @@ func TestTimerMisuse(t *testing.T) {
 	e.SetTimer(20, 1, 0)
 	mustPanic(t, "others have kind 1", func() { e.SetTimer(20, 2, 0) })
 	mustPanic(t, "must be in -1..1", func() { e.SetTimer(20, 1, 2) })
-	if e.Pending() != 1 {
-		t.Errorf("%d pending, want 1", e.Pending())
-	}
+	expect.That(t, e.Pending() == 1, "%d pending, want 1", e.Pending())
 }
 
 // BenchmarkTimers is the hold model with timers: each one that fires moves another one.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -31,9 +32,7 @@ func TestTranscript(t *testing.T) {
 		var got []string
 		for _, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
 			commands, _, ok := strings.Cut(block+"\n", "----\n")
-			if !ok {
-				t.Fatalf("%s: a block without ----:\n%s", file, block)
-			}
+			expect.Must(t, ok, "%s: a block without ----:\n%s", file, block)
 			c.out.Reset()
 			clear(c.on)
 			for _, line := range strings.Split(strings.TrimSpace(commands), "\n") {
@@ -46,9 +45,8 @@ func TestTranscript(t *testing.T) {
 			filetest.Write(t, file, transcript)
 			continue
 		}
-		if d := cmp.Diff(string(text), transcript); d != "" {
-			t.Errorf("%s with queue %s (run with -update to accept):\n%s", file, queue, d)
-		}
+		d := cmp.Diff(string(text), transcript)
+		expect.That(t, d == "", "%s with queue %s (run with -update to accept):\n%s", file, queue, d)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -104,13 +106,15 @@ func (w *world) batch(n int, seed uint64, longest Time) {
 		e.ScheduleBatch(func() {
 			r := rand.New(rand.NewPCG(seed, 0))
 			for range n {
-				w.handles[i] = append(w.handles[i], e.Schedule(e.Now()+Time(r.Int64N(int64(longest)+1)), Kind(r.IntN(3)), r.IntN(4)-1))
+				w.handles[i] = append(w.handles[i],
+					e.Schedule(e.Now()+Time(r.Int64N(int64(longest)+1)), Kind(r.IntN(3)), r.IntN(4)-1))
 			}
 		})
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range n {
-		w.events = append(w.events, w.naive.schedule(w.naive.now+Time(r.Int64N(int64(longest)+1)), Kind(r.IntN(3)), r.IntN(4)-1))
+		w.events = append(w.events,
+			w.naive.schedule(w.naive.now+Time(r.Int64N(int64(longest)+1)), Kind(r.IntN(3)), r.IntN(4)-1))
 	}
 }
 
@@ -216,7 +220,8 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 		const devices = 3
 		w := newWorld(t, devices)
 		span := rapid.Custom(func(t *rapid.T) Time {
-			return Time(rapid.OneOf(rapid.Int64Range(0, 2), rapid.Int64Range(0, 1000), rapid.Int64Range(0, int64(year))).Draw(t, "span"))
+			return Time(rapid.OneOf(rapid.Int64Range(0, 2), rapid.Int64Range(0, 1000),
+				rapid.Int64Range(0, int64(year))).Draw(t, "span"))
 		})
 		some := func() int { return rapid.IntRange(0, len(w.events)-1).Draw(t, "which") }
 		for range rapid.IntRange(1, 200).Draw(t, "operations") {
@@ -225,7 +230,8 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 			case op >= 12:
 				w.timer(span.Draw(t, "span"), rapid.IntRange(0, devices-1).Draw(t, "device"))
 			case op <= 3 || len(w.events) == 0:
-				w.schedule(span.Draw(t, "span"), Kind(rapid.IntRange(0, 2).Draw(t, "kind")), rapid.IntRange(-1, devices-1).Draw(t, "device"))
+				w.schedule(span.Draw(t, "span"), Kind(rapid.IntRange(0, 2).Draw(t, "kind")),
+					rapid.IntRange(-1, devices-1).Draw(t, "device"))
 			case op <= 5:
 				w.cancel(some())
 			case op <= 7:
@@ -235,7 +241,8 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 			case op == 10:
 				w.runUntil(span.Draw(t, "span"))
 			case len(w.events) < 1000:
-				w.batch(rapid.SampledFrom([]int{3, smallBatch + 6}).Draw(t, "events"), rapid.Uint64().Draw(t, "seed"), span.Draw(t, "longest"))
+				w.batch(rapid.SampledFrom([]int{3, smallBatch + 6}).Draw(t, "events"), rapid.Uint64().Draw(t, "seed"),
+					span.Draw(t, "longest"))
 			}
 			w.compare()
 		}
@@ -260,7 +267,8 @@ func TestOrderDoesNotDependOnInterleaving(t *testing.T) {
 		var turns []int
 		for d := range plans {
 			for range rapid.IntRange(0, 6).Draw(t, "events") {
-				plans[d] = append(plans[d], plan{Time(rapid.IntRange(0, 3).Draw(t, "at")), Kind(rapid.IntRange(0, 1).Draw(t, "kind"))})
+				plans[d] = append(plans[d],
+					plan{Time(rapid.IntRange(0, 3).Draw(t, "at")), Kind(rapid.IntRange(0, 1).Draw(t, "kind"))})
 				turns = append(turns, d)
 			}
 		}
@@ -312,15 +320,16 @@ func TestDigestIgnoresHooksAndQueue(t *testing.T) {
 	var scheduled, fired, canceled int
 	count := func(n *int) func(Event) { return func(Event) { *n++ } }
 	for _, queue := range Queues() {
-		for _, hooks := range []*Hooks{nil, {}, {Scheduled: count(&scheduled), Fired: count(&fired), Canceled: count(&canceled)}} {
+		for _, hooks := range []*Hooks{nil, {},
+			{Scheduled: count(&scheduled), Fired: count(&fired), Canceled: count(&canceled)}} {
 			got := churn(Options{Queue: queue, Hooks: hooks})
 			if got.Digest() != want.Digest() || got.Now() != want.Now() {
-				t.Errorf("%s with hooks %v: digest %x at %d, want %x at %d", queue, hooks != nil, got.Digest(), got.Now(), want.Digest(), want.Now())
+				t.Errorf("%s with hooks %v: digest %x at %d, want %x at %d", queue, hooks != nil, got.Digest(),
+					got.Now(), want.Digest(), want.Now())
 			}
 		}
 	}
 	n := len(Queues())
-	if fired != n*int(want.Fired()) || scheduled != fired+canceled+n*want.Pending() {
-		t.Errorf("hooks saw %d scheduled, %d fired, %d canceled; %d are pending", scheduled, fired, canceled, n*want.Pending())
-	}
+	expect.That(t, fired == n*int(want.Fired()) && scheduled == fired+canceled+n*want.Pending(),
+		"hooks saw %d scheduled, %d fired, %d canceled; %d are pending", scheduled, fired, canceled, n*want.Pending())
 }

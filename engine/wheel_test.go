@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 func newDrive(t *testing.T, span func(*rand.Rand, int) Time) (*drive, *wheel) {
@@ -19,14 +21,12 @@ func TestLateItemsSpill(t *testing.T) {
 		d.push(1<<40 + i<<36)
 	}
 	d.popBefore(endOf(Never))
-	if w.limit.at != 2<<40 {
-		t.Fatalf("the limit is %v, want the end of the bucket, %v", Time(w.limit.at), Time(2<<40))
-	}
+	expect.Must(t, w.limit.at == 2<<40,
+		"the limit is %v, want the end of the bucket, %v", Time(w.limit.at), Time(2<<40))
 	for range 50 {
 		d.pushSome(1000)
-		if late := w.late.len(); late >= spillSize {
-			t.Fatalf("%d items of %d are late, want less than %d", late, w.len(), spillSize)
-		}
+		late := w.late.len()
+		expect.Must(t, late < spillSize, "%d items of %d are late, want less than %d", late, w.len(), spillSize)
 		for range 900 {
 			d.popBefore(endOf(Never))
 		}
@@ -44,9 +44,8 @@ func TestManySimultaneousItems(t *testing.T) {
 		d.popBefore(endOf(Never))
 		d.pushSome(2)
 	}
-	if late, all := w.late.len(), w.len(); late > all/2 {
-		t.Errorf("%d items of %d are late, want most of them in buckets", late, all)
-	}
+	late, all := w.late.len(), w.len()
+	expect.That(t, late <= all/2, "%d items of %d are late, want most of them in buckets", late, all)
 	d.drain()
 }
 
@@ -56,9 +55,8 @@ func TestBoundWithinALargeBucket(t *testing.T) {
 	d, w := newDrive(t, func(r *rand.Rand, _ int) Time { return 1<<40 + 1<<33 + Time(r.IntN(1<<35)) })
 	d.pushSome(2 * mostSorted)
 	d.now = 1<<40 + 1<<20
-	if d.popBefore(endOf(d.now)) || w.base.at != 1<<40 || w.levels != 1<<(atLevel+4) {
-		t.Fatalf("the base is %v, want the start of the bucket, %v, and its items a level down", Time(w.base.at), Time(1<<40))
-	}
+	expect.Must(t, !d.popBefore(endOf(d.now)) && w.base.at == 1<<40 && w.levels == 1<<(atLevel+4),
+		"the base is %v, want the start of the bucket, %v, and its items a level down", Time(w.base.at), Time(1<<40))
 	for at := Time(1 << 40); at < 1<<41; at += 1 << 32 { // fewer than cause a spill
 		d.push(at)
 	}
@@ -81,9 +79,7 @@ func TestItemsBeforeTheBase(t *testing.T) {
 	d.drain()
 	d.now = 0
 	d.pushSome(5000)
-	if w.late.len() > 0 {
-		t.Errorf("%d items are late in a wheel that was empty", w.late.len())
-	}
+	expect.That(t, w.late.len() <= 0, "%d items are late in a wheel that was empty", w.late.len())
 	d.drain()
 }
 
@@ -99,16 +95,13 @@ func TestLookingAheadLeavesTheBase(t *testing.T) {
 	e.Cancel(canceled)
 	for _, limit := range []Time{10e9, 20e9, 999e9} {
 		e.RunUntil(limit, ignore)
-		if base := Time(w.base.at); base > e.Now() {
-			t.Errorf("at %v the base is %v", e.Now(), base)
-		}
+		base := Time(w.base.at)
+		expect.That(t, base <= e.Now(), "at %v the base is %v", e.Now(), base)
 	}
 	for i := range 10_000 {
 		e.Schedule(e.Now()+Time(i), 0, 0)
 	}
-	if w.late.len() > spillSize {
-		t.Errorf("%d events are late", w.late.len())
-	}
+	expect.That(t, w.late.len() <= spillSize, "%d events are late", w.late.len())
 }
 
 // The memory covers the items, one partial chunk per bucket, and the last slab. It does
@@ -123,17 +116,15 @@ func TestChunksAreRecycled(t *testing.T) {
 			d.pushSome(1)
 		}
 		const most = pending/chunkSize + levels*digits + slabChunks
-		if n := len(w.chunks.next); n > most {
-			t.Errorf("%s: %d chunks for %d items, want at most %d", name, n, pending, most)
-		}
+		n := len(w.chunks.next)
+		expect.That(t, n <= most, "%s: %d chunks for %d items, want at most %d", name, n, pending, most)
 		d.drain()
 		free := 0
 		for c := w.chunks.free; c != noChunk; c = w.chunks.next[c] {
 			free++
 		}
-		if free != len(w.chunks.next) {
-			t.Errorf("%s: %d chunks of %d are free in an empty wheel", name, free, len(w.chunks.next))
-		}
+		expect.That(t, free == len(w.chunks.next),
+			"%s: %d chunks of %d are free in an empty wheel", name, free, len(w.chunks.next))
 	}
 }
 
@@ -159,8 +150,7 @@ func TestBytesPerDevice(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	got, most := int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(devices*(8+each*16*11/10)+2<<20)
 	t.Logf("%.1f bytes a device", float64(got)/devices)
-	if got > most {
-		t.Errorf("%d devices with %d events each take %d bytes, want at most %d", devices, each, got, most)
-	}
+	expect.That(t, got <= most,
+		"%d devices with %d events each take %d bytes, want at most %d", devices, each, got, most)
 	runtime.KeepAlive(e)
 }

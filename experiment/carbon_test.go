@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/results"
 )
@@ -60,12 +61,11 @@ func TestGramsOfTwoPlaces(t *testing.T) {
 	dir := t.TempDir()
 	clean := gramsOf(t, filepath.Join(dir, "clean"), `energy.places=["clean"]`)
 	dirty := gramsOf(t, filepath.Join(dir, "dirty"), `energy.places=["dirty"]`)
-	plain := gramsOf(t, filepath.Join(dir, "plain"), `energy.grid=[]`, "energy.network_kwh_per_gb=0", "energy.server_w=0", `energy.server_place=""`, "energy.pue=1")
+	plain := gramsOf(t, filepath.Join(dir, "plain"), `energy.grid=[]`, "energy.network_kwh_per_gb=",
+		"energy.server_w=", `energy.server_place=""`, "energy.pue=1")
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if !(math.Abs(got-want) <= 1e-9*math.Abs(want)) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
+		expect.That(t, math.Abs(got-want) <= 1e-9*math.Abs(want), "%s: %v, want %v", what, got, want)
 	}
 	before := 0.0
 	for i := range clean.Rounds {
@@ -78,20 +78,22 @@ func TestGramsOfTwoPlaces(t *testing.T) {
 		near("devices", a.Value("co2_compute_g")+a.Value("co2_send_g")+a.Value("co2_wait_g"), a.EnergyJ/3.6e6*20)
 		near("bytes", a.Value("co2_network_g"), (a.BytesDown+a.BytesUp)*100/1e9*0.5*20)
 		near("power", a.Value("co2_server_compute_g")+a.Value("co2_server_wait_g"), 100*1.25*(a.TimeS-before)/3.6e6*20)
-		near("total", a.Value("co2_g"), a.Value("co2_compute_g")+a.Value("co2_send_g")+a.Value("co2_wait_g")+a.Value("co2_network_g")+a.Value("co2_server_compute_g")+a.Value("co2_server_wait_g"))
+		near("total", a.Value("co2_g"), a.Value("co2_compute_g")+a.Value("co2_send_g")+a.Value("co2_wait_g")+
+			a.Value("co2_network_g")+a.Value("co2_server_compute_g")+a.Value("co2_server_wait_g"))
 		near("time", c.TimeS, a.TimeS)
 		near("joules", c.EnergyJ, a.EnergyJ)
 		if before = a.TimeS; !math.IsNaN(c.Value("co2_g")) {
 			t.Errorf("round %d has %v g without grids", i, c.Value("co2_g"))
 		}
 	}
-	if a := clean.Total(); !(a.Value("co2_compute_g") > 0 && a.Value("co2_send_g") > 0 && a.Value("co2_wait_g") > 0 && a.Value("co2_server_compute_g") > 0) {
+	if a := clean.Total(); !(a.Value("co2_compute_g") > 0 && a.Value("co2_send_g") > 0 && a.Value("co2_wait_g") > 0 &&
+		a.Value("co2_server_compute_g") > 0) {
 		t.Errorf("no grams: %+v", a)
 	}
-	if clean.EventHash != plain.EventHash || clean.ModelHash != plain.ModelHash {
-		t.Error("counting grams changes the run")
-	}
-	if got, want := clean.CostTo(results.Target{Metric: "test_error", Value: 0.45}), clean.Total(); !got.Reached || !(got.Declared["co2_g"] > 0 && got.Declared["co2_g"] <= want.Value("co2_g")) {
+	expect.That(t, clean.EventHash == plain.EventHash && clean.ModelHash == plain.ModelHash,
+		"counting grams changes the run")
+	if got, want := clean.CostTo(results.Target{Metric: "test_error", Value: 0.45}), clean.Total(); !got.Reached ||
+		!(got.Declared["co2_g"] > 0 && got.Declared["co2_g"] <= want.Value("co2_g")) {
 		t.Errorf("the target costs %+v", got)
 	}
 }
@@ -107,10 +109,13 @@ func TestBudgetInGrams(t *testing.T) {
 	for i, c := range []struct {
 		grams float64
 		want  int
-	}{{spent * (1 - 1e-9), middle}, {spent * (1 + 1e-9), middle + 1}, {1e-9, 1}, {0, len(whole.Rounds) - 1}} {
-		r := gramsOf(t, filepath.Join(dir, fmt.Sprint(i)), `energy.places=["clean"]`, fmt.Sprintf("run.max_co2_g=%v", c.grams), "run.eval_every=50")
-		if last := r.Rounds[len(r.Rounds)-1]; last.Round != c.want || math.IsNaN(last.TestError) || r.Status != results.Done {
-			t.Errorf("%g g end round %d, %s, with a test error of %g, want %d", c.grams, last.Round, r.Status, last.TestError, c.want)
+	}{{spent * (1 - 1e-9), middle}, {spent * (1 + 1e-9), middle + 1}, {1e-9, 1}, {1e9, len(whole.Rounds) - 1}} {
+		r := gramsOf(t, filepath.Join(dir, fmt.Sprint(i)), `energy.places=["clean"]`,
+			fmt.Sprintf("run.max_co2_g=%v", c.grams), "run.eval_every=50")
+		if last := r.Rounds[len(r.Rounds)-1]; last.Round != c.want || math.IsNaN(last.TestError) ||
+			r.Status != results.Done {
+			t.Errorf("%g g end round %d, %s, with a test error of %g, want %d", c.grams, last.Round, r.Status,
+				last.TestError, c.want)
 		}
 	}
 }
@@ -122,18 +127,18 @@ func TestGramsOfAResumedRun(t *testing.T) {
 	source := fmt.Sprintf("max_co2_g = %v", 0.8*total.Value("co2_g")) + fmt.Sprintf(gridScenario, file)
 	whole, parts := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
 	mustStore(t, whole, source, 1)
-	if _, err := store(t, parts, source, 1, 5, "fedavg"); !Interrupted(err) {
-		t.Fatalf("not interrupted: %v", err)
-	}
+	_, err := store(t, parts, source, 1, 5, "fedavg")
+	expect.Must(t, Interrupted(err), "not interrupted: %v", err)
 	mustStore(t, parts, source, 1)
-	sameFiles(t, "resumed", parts, whole, "rounds.csv")
+	sameFiles(t, "resumed", parts, whole, "rounds.parquet")
 }
 
 // The selector asks clients in the hours in which their grid is below the limit, in others one, and
 // among clients below it those with lower intensities more often.
 func TestSelectCleanHours(t *testing.T) {
 	dir := t.TempDir()
-	few := gramsOf(t, filepath.Join(dir, "few"), `energy.places=["hours"]`, `federation.selection="clean"`, "federation.selection_options.g_per_kwh_max=500", "faults.drop_probability=0", "federation.deadline_s=3")
+	few := gramsOf(t, filepath.Join(dir, "few"), `energy.places=["hours"]`, `federation.selection="clean"`,
+		"federation.selection_options.g_per_kwh_max=500", "faults.drop_probability=0", "federation.deadline_s=3")
 	for i := 1; i < len(few.Rounds); i++ { // a round of 3 s and the server's time
 		want := 1
 		if math.Mod(few.Rounds[i-1].TimeS, 2) < 1 {
@@ -144,9 +149,9 @@ func TestSelectCleanHours(t *testing.T) {
 		}
 	}
 	uniform := gramsOf(t, filepath.Join(dir, "uniform"), `energy.places=["clean", "dirty"]`)
-	clean := gramsOf(t, filepath.Join(dir, "clean"), `energy.places=["clean", "dirty"]`, `federation.selection="clean"`, "federation.selection_options.power=3")
+	clean := gramsOf(t, filepath.Join(dir, "clean"), `energy.places=["clean", "dirty"]`, `federation.selection="clean"`,
+		"federation.selection_options.power=3")
 	a, b := uniform.Total(), clean.Total()
-	if !(b.Value("co2_compute_g") < a.Value("co2_compute_g")/5) {
-		t.Errorf("clean places take %v g, and all places alike %v g", b.Value("co2_compute_g"), a.Value("co2_compute_g"))
-	}
+	expect.That(t, b.Value("co2_compute_g") < a.Value("co2_compute_g")/5,
+		"clean places take %v g, and all places alike %v g", b.Value("co2_compute_g"), a.Value("co2_compute_g"))
 }

@@ -16,6 +16,8 @@ const (
 	// mostChecked is the number of devices, over all runs, that Check looks at: a tenth of a
 	// second.
 	mostChecked = 200_000
+	// fewest is how many seeds Check looks at if seeds are added until results are certain: no fewer can make them so.
+	fewest = 7
 	// manySteps is the number of local steps from which on Check notes a round: it takes
 	// minutes at least.
 	manySteps = 1e9
@@ -38,9 +40,15 @@ func Check(ctx context.Context, experiments []scenario.Experiment) (notes []stri
 				}
 				if q, err := c.quantitiesOf(candidate); err == nil && q.steps > manySteps && !noted {
 					noted = true
-					notes = append(notes, fmt.Sprintf("run %s: a round plans %.2g local steps: it may take minutes or hours of computing", candidate.ID, q.steps))
+					notes = append(notes,
+						fmt.Sprintf("run %s: a round plans %.2g local steps: it may take minutes or hours of computing",
+							candidate.ID, q.steps))
 				}
-				for _, seed := range e.Jobs[i].Seeds {
+				seeds := e.Jobs[i].Seeds
+				if untilCertain(&e.Jobs[i]) {
+					seeds = seeds[:fewest]
+				}
+				for _, seed := range seeds {
 					run := candidate.WithSeed(seed)
 					if failed == nil {
 						failed = c.deadline(&run)

@@ -53,37 +53,37 @@ func (r *runner) checkpointRun(name string, setup *learning.Setup) (*runCheckpoi
 
 // explain returns the error of a resumed run, and rejects the checkpoint if that is its
 // cause.
-func (s *runCheckpoint) explain(setup *learning.Setup, err error) error {
-	if s == nil || setup.Resume == nil || setup.Resume.Err() == nil && !errors.Is(err, learning.ErrMismatch) {
+func (r *runCheckpoint) explain(setup *learning.Setup, err error) error {
+	if r == nil || setup.Resume == nil || setup.Resume.Err() == nil && !errors.Is(err, learning.ErrMismatch) {
 		return err
 	}
-	return s.Reject(err)
+	return r.Reject(err)
 }
 
 // saveLast saves a run that was interrupted after a round without a checkpoint.
-func (s *runCheckpoint) saveLast(f *learning.Federation) error {
-	if s == nil || !f.Stateful() || s.now == s.saved {
+func (r *runCheckpoint) saveLast(f *learning.Federation) error {
+	if r == nil || !f.Stateful() || r.now == r.saved {
 		return nil
 	}
-	return s.save(f)
+	return r.save(f)
 }
 
 // save saves a run, and how far its record is.
-func (s *runCheckpoint) save(f *learning.Federation) error {
-	return s.Save(func(c *state.Coder) {
-		if f.Save(c); s.rows != nil && c.Err() == nil {
-			s.rows.State(c)
+func (r *runCheckpoint) save(f *learning.Federation) error {
+	return r.Save(func(c *state.Coder) {
+		if f.Save(c); r.rows != nil && c.Err() == nil {
+			r.rows.State(c)
 		}
 	})
 }
 
 // resume makes checkpoints hold how far the record is, and continues that of the checkpoint
 // that the run is resumed from.
-func (s *runCheckpoint) resume(setup *learning.Setup, rows results.Rows) error {
-	if s == nil || rows == nil {
+func (r *runCheckpoint) resume(setup *learning.Setup, rows results.Rows) error {
+	if r == nil || rows == nil {
 		return nil
 	}
-	if s.rows = rows; setup.Resume == nil {
+	if r.rows = rows; setup.Resume == nil {
 		return nil
 	}
 	rows.State(setup.Resume)
@@ -177,8 +177,12 @@ func (j *job) name() string {
 func (j *job) tuningName() string { return "trials of " + j.name() }
 
 // restore restores the trials of a job, and the ended runs of the trial under way, from before an
-// interruption.
+// interruption, or from an earlier batch.
 func (r *runner) restore(j *job) (err error) {
+	if had := r.tuned[j.name()]; had != nil {
+		j.Trials, j.saved, j.seeds = had.Trials, had.saved, had.seeds
+		return nil
+	}
 	if j.saved, err = r.newStepSaver(j.tuningName(), j.state); err != nil || j.under == 1 {
 		return err
 	}
@@ -218,20 +222,20 @@ func trialsState(c *state.Coder, trials *[]Trial) {
 	}
 }
 
-func (x *Trial) state(c *state.Coder) {
-	flags := []bool{x.Reached, x.GivenUp}
+func (tr *Trial) state(c *state.Coder) {
+	flags := []bool{tr.Reached, tr.GivenUp}
 	c.Bools(flags)
-	x.Reached, x.GivenUp = flags[0], flags[1]
-	c.Int(&x.Rounds)
-	c.Float64(&x.TimeS)
-	c.Float64(&x.Last)
-	n := c.Count(len(x.wrong.sum))
+	tr.Reached, tr.GivenUp = flags[0], flags[1]
+	c.Int(&tr.Rounds)
+	c.Float64(&tr.TimeS)
+	c.Float64(&tr.Last)
+	n := c.Count(len(tr.wrong.sum))
 	if c.Reads() && c.Err() == nil {
-		x.wrong = wrongRows{make([]float64, n), make([]int, n)}
+		tr.wrong = wrongRows{make([]float64, n), make([]int, n)}
 	}
-	c.Float64s(x.wrong.sum)
-	c.Ints(x.wrong.rows)
-	for _, text := range []*string{&x.Named.Split, &x.Named.Name, &x.Named.Better, &x.Named.Unit} {
+	c.Float64s(tr.wrong.sum)
+	c.Ints(tr.wrong.rows)
+	for _, text := range []*string{&tr.Named.Split, &tr.Named.Name, &tr.Named.Better, &tr.Named.Unit} {
 		c.String(text)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/internal/tools/recordtest"
@@ -65,7 +66,8 @@ func leaping() func() time.Time {
 
 // resumed runs experiments, interrupts them after some reports of progress and resumes
 // them until they are complete. It returns the runs.
-func resumed(t interface{ Fatal(...any) }, ctx context.Context, e []scenario.Experiment, patience func() int, o Options) map[int]results.Run {
+func resumed(t interface{ Fatal(...any) }, ctx context.Context, e []scenario.Experiment, patience func() int,
+	o Options) map[int]results.Run {
 	store := &checkpointtest.Store{}
 	finished := map[int]results.Run{}
 	had := map[string]bool{}
@@ -109,7 +111,8 @@ func resumed(t interface{ Fatal(...any) }, ctx context.Context, e []scenario.Exp
 			finished[i], had[r.ID] = r, true
 		}
 		if err == nil {
-			if last.Done != last.Total || math.Abs(last.Share-1) > 1e-9 || len(finished) > len(fresh) && last.Before == 0 {
+			if last.Done != last.Total || math.Abs(last.Share-1) > 1e-9 ||
+				len(finished) > len(fresh) && last.Before == 0 {
 				t.Fatal("it ends with", last)
 			}
 			return finished
@@ -156,18 +159,15 @@ func TestEveryInterruptSavesProgress(t *testing.T) {
 	problems, got := 8, 0 // each problem is reported when it is prepared
 	runs := resumed(t, t.Context(), e, func() int { got++; return problems + 20 }, Options{Workers: 1})
 	same(t, want, runs)
-	if got < 4 {
-		t.Errorf("it was complete after %d interrupts, too few for this test", got)
-	}
+	expect.That(t, got >= 4, "it was complete after %d interrupts, too few for this test", got)
 }
 
 func TestPlaces(t *testing.T) {
 	e := parse(t, eventful)
 	places := Places(e)
 	for i, r := range mustGather(t, e, Options{}) {
-		if at, ok := places(r.ID); !ok || at != i {
-			t.Errorf("run %s is at %d, its place is %d", r.ID, i, at)
-		}
+		at, ok := places(r.ID)
+		expect.That(t, ok && at == i, "run %s is at %d, its place is %d", r.ID, i, at)
 	}
 }
 
@@ -175,10 +175,10 @@ func TestPlaces(t *testing.T) {
 func TestCheckpointErrorsEndAllRuns(t *testing.T) {
 	e := parse(t, eventful)
 	for _, what := range []string{"coupled/mocha", "recording", "trials"} {
-		_, err := gather(t.Context(), e, Options{Workers: 2, Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: what}, Clock: time.Now}})
-		if !errors.Is(err, checkpointtest.ErrFull) {
-			t.Errorf("%s: %v", what, err)
-		}
+		_, err := gather(t.Context(), e,
+			Options{Workers: 2,
+				Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: what}, Clock: time.Now}})
+		expect.That(t, errors.Is(err, checkpointtest.ErrFull), "%s: %v", what, err)
 	}
 }
 
@@ -186,9 +186,7 @@ func TestCheckpointErrorsEndAllRuns(t *testing.T) {
 func TestCorruptCheckpointsAreRefused(t *testing.T) {
 	e := parse(t, eventful)
 	full := &checkpointtest.Store{}
-	if _, err := gather(t.Context(), e, Options{Checkpoints: checkpoint.Policy{Store: full, Clock: time.Now}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(gather(t.Context(), e, Options{Checkpoints: checkpoint.Policy{Store: full, Clock: time.Now}}))(t)
 	seen := map[string]bool{}
 	for name, content := range full.All() {
 		kind, _, _ := strings.Cut(name, " ")
@@ -198,14 +196,14 @@ func TestCorruptCheckpointsAreRefused(t *testing.T) {
 		seen[kind] = true
 		corrupt := &checkpointtest.Store{}
 		corrupt.Put(name, content[:len(content)-3])
-		if _, err := gather(t.Context(), e, Options{Checkpoints: checkpoint.Policy{Store: corrupt, Every: time.Hour, Clock: time.Now}}); !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name) {
+		if _, err := gather(t.Context(), e,
+			Options{Checkpoints: checkpoint.Policy{Store: corrupt, Every: time.Hour, Clock: time.Now}}); !errors.Is(err,
+			checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s, cut off: %v", name, err)
 		}
 	}
 	for _, kind := range []string{"trials", "recording", "coupled/mocha/seed=1", "coupled/fedbuff/seed=2"} {
-		if !seen[kind] {
-			t.Errorf("no checkpoint has the name %s", kind)
-		}
+		expect.That(t, seen[kind], "no checkpoint has the name %s", kind)
 	}
 }
 
@@ -221,13 +219,15 @@ func TestOtherRowsAreRefused(t *testing.T) {
 		filetest.Write(t, file, text)
 	}
 	write(rows)
-	e := parse(t, "[methods.mocha]\n[[experiment]]\nname = \"file\"\n", `data.source="csv"`, fmt.Sprintf("data.path=%q", file), "run.rounds=3")
+	e := parse(t, "[methods.mocha]\n[[experiment]]\nname = \"file\"\n", `data.source="csv"`,
+		fmt.Sprintf("data.path=%q", file), "run.rounds=3")
 	store := &checkpointtest.Store{}
 	options := Options{Checkpoints: checkpoint.Policy{Store: store, Clock: leaping()}}
 	mustGather(t, e, options)
 	mustGather(t, e, options) // the same rows are
 	write(strings.Replace(rows, "3,1,3,3\n", "3,1,3,2\n", 1))
-	if _, err := gather(t.Context(), e, options); !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), errOtherRows.Error()) {
+	if _, err := gather(t.Context(), e, options); !errors.Is(err, checkpointtest.ErrRejected) ||
+		!strings.Contains(err.Error(), errOtherRows.Error()) {
 		t.Errorf("other rows: error %v", err)
 	}
 }
@@ -244,16 +244,11 @@ func TestTuningIsCountedWhenResumed(t *testing.T) {
 				first = p
 			}
 		}}
-		if err := Run(t.Context(), e, o); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, Run(t.Context(), e, o))
 	}
 	run(func(string) bool { return false })
-	if first.Total != 3+1+2+1 || first.Done != 0 || first.Before != 0 {
-		t.Errorf("at the beginning: %+v", first)
-	}
+	expect.That(t, first.Total == 3+1+2+1 && first.Done == 0 && first.Before == 0, "at the beginning: %+v", first)
 	run(func(id string) bool { return id == made[0].ID })
-	if first.Done != 3+1 || math.Abs(first.Before-4.0/7) > 1e-9 || math.Abs(first.Share-4.0/7) > 1e-9 {
-		t.Errorf("with one method made: %+v", first)
-	}
+	expect.That(t, first.Done == 3+1 && math.Abs(first.Before-4.0/7) <= 1e-9 && math.Abs(first.Share-4.0/7) <= 1e-9,
+		"with one method made: %+v", first)
 }

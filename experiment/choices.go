@@ -24,7 +24,8 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 	note := func(about, format string, of ...any) {
 		list = append(list, results.Warning{About: about, Text: fmt.Sprintf(format, of...), Note: true})
 	}
-	const remedy = "what is chosen by test rows fits them, so their errors are too low; use validation rows (data.validation_fraction)"
+	const remedy = "what is chosen by test rows fits them, so their errors are too low; " +
+		"use validation rows (data.validation_fraction)"
 	if len(j.Candidates) > 1 && onTestRows(j.Target.Metric) {
 		add("tuned on test rows", "the target is %s; %s", j.Target.Metric, remedy)
 	}
@@ -39,28 +40,37 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 	for _, x := range []struct {
 		of, key string
 		scale   float64
-	}{{"FLOP", "devices.flops_scale", run.Settings.Devices.FLOPsScale}, {"byte", "network.bytes_scale", run.Settings.Network.BytesScale}} {
+	}{{"FLOP", "devices.flops_scale", run.Settings.Devices.FLOPsScale},
+		{"byte", "network.bytes_scale", run.Settings.Network.BytesScale}} {
 		if x.scale != 1 {
 			note("scaled times", "scaled times: each %s stands for %g in times and energy (%s)", x.of, x.scale, x.key)
 		}
 	}
 	own := run.Settings.Federation
-	if own.Protocol = run.Describe(mtl.Shape{}).Protocol; own.Traits().Continuous && !run.Settings.Federation.Traits().Continuous {
-		list = append(list, results.Warning{About: "protocol", Note: true, Text: fmt.Sprintf("works in rounds here (protocol = %q)", run.Settings.Federation.Protocol)})
+	if own.Protocol = run.Describe(mtl.Shape{}).Protocol; own.Traits().Continuous &&
+		!run.Settings.Federation.Traits().Continuous {
+		list = append(list,
+			results.Warning{About: "protocol", Note: true,
+				Text: fmt.Sprintf("works in rounds here (protocol = %q)", run.Settings.Federation.Protocol)})
 	}
 	s := &run.Settings
-	if _, asked := s.Federation.Sizes(p.clients); asked >= p.clients && s.Federation.Selection != federation.Defaults().Selection {
-		note("selection", "federation.selection = %q has no effect: every round asks all clients", s.Federation.Selection)
+	if _, asked := s.Federation.Sizes(p.clients); asked >= p.clients &&
+		s.Federation.Selection != federation.Defaults().Selection {
+		note("selection", "federation.selection = %q has no effect: every round asks all clients",
+			s.Federation.Selection)
 	}
-	if j.drops && s.Faults.DropProbability > 0 && s.Federation.Traits().WaitsForAll {
-		note("dropouts", "dropouts cost time alone: the server asks again until all have responded, so learning is as without them")
+	if j.drops && s.Faults.DropProbability.Max() > 0 && s.Federation.Traits().WaitsForAll {
+		note("dropouts",
+			"dropouts cost time alone: the server asks again until all have responded, so learning is as without them")
 	}
 	if earlier := p.served.earlier; len(earlier) > 0 {
-		add("other program", "it was resumed with %q, and begun with %q", p.served.about.Program, strings.Join(earlier, ", "))
+		add("other program", "it was resumed with %q, and begun with %q", p.served.about.Program,
+			strings.Join(earlier, ", "))
 	}
 	if p.problem != nil {
 		if n := (&data.Split{Validation: p.problem.Validation}).WithoutValidation(); n > 0 {
-			add("few validation rows", "%d of %d clients have too few training rows to give any", n, len(p.problem.Validation.Clients))
+			add("few validation rows", "%d of %d clients have too few training rows to give any", n,
+				len(p.problem.Validation.Clients))
 		}
 	}
 	return list

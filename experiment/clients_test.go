@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -30,10 +31,7 @@ drop_probability = 0.3
 
 func mustStore(t *testing.T, dir, source string, workers int, set ...string) *rundir.Results {
 	t.Helper()
-	found, err := store(t, dir, source, workers, 0, "mocha", set...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := expect.Value(store(t, dir, source, workers, 0, "mocha", set...))(t)
 	return found
 }
 
@@ -53,16 +51,14 @@ func sameFiles(t *testing.T, what, got, want string, names ...string) {
 func clientRowsOf(t *testing.T, dir, run string) map[int]map[string][]results.ClientRow {
 	t.Helper()
 	all := map[int]map[string][]results.ClientRow{}
-	if err := rundir.Clients(dir, run, func(row *results.ClientRow) error {
+	expect.NoError(t, rundir.Clients(dir, run, func(row *results.ClientRow) error {
 		if all[row.Round] == nil {
 			all[row.Round] = map[string][]results.ClientRow{}
 		}
 		name := row.Split + "_" + row.Name
 		all[row.Round][name] = append(all[row.Round][name], *row)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -79,16 +75,16 @@ func TestClientMetrics(t *testing.T) {
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
 	found := mustStore(t, whole, phones, 1)
 	mustStore(t, filepath.Join(dir, "four"), phones, 4)
-	sameFiles(t, "four workers", filepath.Join(dir, "four"), whole, "rounds.csv", "metrics.csv", "clients.parquet")
+	sameFiles(t, "four workers", filepath.Join(dir, "four"), whole, "rounds.parquet", "metrics.parquet",
+		"client_values.parquet")
 	for _, stop := range []int{9, 12, 23} {
-		if _, err := store(t, parts, phones, 1, stop, "mocha"); !Interrupted(err) {
-			t.Fatalf("not interrupted: %v", err)
-		}
+		_, err := store(t, parts, phones, 1, stop, "mocha")
+		expect.Must(t, Interrupted(err), "not interrupted: %v", err)
 	}
 	mustStore(t, parts, phones, 1)
-	sameFiles(t, "resumed", parts, whole, "rounds.csv", "metrics.csv", "clients.parquet")
-	mustStore(t, filepath.Join(dir, "without"), phones, 1, "run.client_metrics=[]", "run.clients_every=0")
-	sameFiles(t, "without values by client", filepath.Join(dir, "without"), whole, "rounds.csv")
+	sameFiles(t, "resumed", parts, whole, "rounds.parquet", "metrics.parquet", "client_values.parquet")
+	mustStore(t, filepath.Join(dir, "without"), phones, 1, "run.client_metrics=[]", "run.clients_every=")
+	sameFiles(t, "without values by client", filepath.Join(dir, "without"), whole, "rounds.parquet")
 
 	run := &found.Runs[0]
 	rows := clientRowsOf(t, whole, run.ID)
@@ -100,28 +96,31 @@ func TestClientMetrics(t *testing.T) {
 			want = 6
 		}
 		if len(rows[h]) != want || (want > 0) == math.IsNaN(valueOf(run, h, "test_loss_clients")) {
-			t.Errorf("round %d has rows of %d metrics, want %d; mean %v", h, len(rows[h]), want, valueOf(run, h, "test_loss_clients"))
+			t.Errorf("round %d has rows of %d metrics, want %d; mean %v", h, len(rows[h]), want,
+				valueOf(run, h, "test_loss_clients"))
 		}
 		for name, list := range rows[h] {
 			updates, sum, weighted, all := 0, 0.0, 0.0, 0.0
 			for k, row := range list {
-				if row.Client != k || row.TimeS != run.Rounds[h].TimeS || row.Class != "" || row.ComputeS <= 0 || row.TransferS <= 0 || row.Rows <= 0 {
+				if row.Client != k || row.TimeS != run.Rounds[h].TimeS || row.Class != "" || row.ComputeS <= 0 ||
+					row.TransferS <= 0 || row.Rows <= 0 {
 					t.Fatalf("round %d, %s: %+v", h, name, row)
 				}
 				updates, sum = updates+row.Updates, sum+row.Value/5
 				weighted, all = weighted+float64(row.Rows)*row.Value, all+float64(row.Rows)
 			}
-			if len(list) != 5 || updates != taken {
-				t.Errorf("round %d, %s: %d clients with %d updates, want 5 with %d", h, name, len(list), updates, taken)
-			}
+			expect.That(t, len(list) == 5 && updates == taken,
+				"round %d, %s: %d clients with %d updates, want 5 with %d", h, name, len(list), updates, taken)
 			if got := valueOf(run, h, name+"_clients"); !strings.HasSuffix(name, "auc") && math.Abs(got-sum) > 1e-14 {
 				t.Errorf("round %d: %s_clients is %v, want %v", h, name, got, sum)
 			}
 			if got := valueOf(run, h, name); !strings.HasSuffix(name, "auc") && math.Abs(got-weighted/all) > 1e-14 {
 				t.Errorf("round %d: %s is %v, want %v", h, name, got, weighted/all)
 			}
-			if x := &run.Rounds[h]; name == "test_error" && (math.Abs(sum-x.TestErrorClients) > 1e-15 || math.Abs(weighted/all-x.TestError) > 1e-15) {
-				t.Errorf("round %d: clients have the test errors %v and %v by rows, the run %v and %v", h, sum, weighted/all, x.TestErrorClients, x.TestError)
+			if x := &run.Rounds[h]; name == "test_error" &&
+				(math.Abs(sum-x.TestErrorClients) > 1e-15 || math.Abs(weighted/all-x.TestError) > 1e-15) {
+				t.Errorf("round %d: clients have the test errors %v and %v by rows, the run %v and %v", h, sum,
+					weighted/all, x.TestErrorClients, x.TestError)
 			}
 		}
 	}
@@ -135,9 +134,8 @@ func TestUpdatesOfClients(t *testing.T) {
 		{"federation.late=keep", "federation.deadline_s=0.21", "network.profile=3g", "network.jitter=0.5"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
-		if _, err := store(t, dir, phones, 1, 17, "mocha", set...); !Interrupted(err) {
-			t.Fatalf("%q: not interrupted: %v", set, err)
-		}
+		_, err := store(t, dir, phones, 1, 17, "mocha", set...)
+		expect.Must(t, Interrupted(err), "%q: not interrupted: %v", set, err)
 		run := &mustStore(t, dir, phones, 1, set...).Runs[0]
 		rows, taken := clientRowsOf(t, dir, run.ID), 0
 		for h := range run.Rounds {
@@ -146,9 +144,8 @@ func TestUpdatesOfClients(t *testing.T) {
 			for _, row := range rows[h]["test_error"] {
 				updates, most = updates+row.Updates, max(most, row.Updates)
 			}
-			if len(rows[h]) > 0 && (updates != taken || h > 8 && most == 0) {
-				t.Errorf("%q: round %d: %d updates of clients, want %d", set, h, updates, taken)
-			}
+			expect.That(t, len(rows[h]) == 0 || updates == taken && (h <= 8 || most != 0),
+				"%q: round %d: %d updates of clients, want %d", set, h, updates, taken)
 		}
 	}
 }
@@ -176,9 +173,8 @@ name = "tuned"
 target = { train_auc_worst10 = 2.0 }
 `
 	found := mustStore(t, filepath.Join(dir, "tuned"), tuned, 2)
-	if v, ok := found.Runs[0].TunedValue("options.epochs"); !ok || v == "0.01" {
-		t.Errorf("tuned to %q", v)
-	}
+	v, ok := found.Runs[0].TunedValue("options.epochs")
+	expect.That(t, ok && v != "0.01", "tuned to %q", v)
 }
 
 // Without clients_every, the values are those of the last round, wherever a run ends.
@@ -193,14 +189,12 @@ func TestClientMetricsAtTheEnd(t *testing.T) {
 		"a target":     {"run.stop_at={test_error=0.9}", 2},
 		"a time limit": {"run.max_time_s=7.5", 8},
 	} {
-		found := mustStore(t, filepath.Join(dir, name), phones, 2, "run.clients_every=0", c.set)
+		found := mustStore(t, filepath.Join(dir, name), phones, 2, "run.clients_every=", c.set)
 		run := &found.Runs[0]
-		if last := len(run.Rounds) - 1; last != c.last {
-			t.Errorf("%s: %d rounds, want %d", name, last, c.last)
-		}
-		if rows := clientRowsOf(t, filepath.Join(dir, name), run.ID); len(rows) != 1 || len(rows[c.last]) != 6 {
-			t.Errorf("%s: values in %d rounds", name, len(rows))
-		}
+		last := len(run.Rounds) - 1
+		expect.That(t, last == c.last, "%s: %d rounds, want %d", name, last, c.last)
+		rows := clientRowsOf(t, filepath.Join(dir, name), run.ID)
+		expect.That(t, len(rows) == 1 && len(rows[c.last]) == 6, "%s: values in %d rounds", name, len(rows))
 		if math.IsNaN(valueOf(run, c.last, "test_auc_clients")) || math.IsNaN(run.Rounds[c.last].TestError) {
 			t.Errorf("%s: no statistics", name)
 		}
@@ -213,19 +207,17 @@ func TestClientMetricsOfSample(t *testing.T) {
 	found := mustStore(t, dir, phones, 2, "run.eval_clients=2", "data.clients_per_task=3", "run.rounds=4")
 	rows := clientRowsOf(t, dir, found.Runs[0].ID)
 	for name, list := range rows[4] {
-		if len(list) != 6 {
-			t.Fatalf("%s of %d clients", name, len(list))
-		}
+		expect.Must(t, len(list) == 6, "%s of %d clients", name, len(list))
 		for i := range list {
 			a, b := &list[i/3*3], &list[i]
-			if b.Client != a.Client+i%3 || a.Client%3 != 0 || strings.HasPrefix(name, "test") && (a.Rows != b.Rows || math.Float64bits(a.Value) != math.Float64bits(b.Value)) {
+			if b.Client != a.Client+i%3 || a.Client%3 != 0 ||
+				strings.HasPrefix(name, "test") &&
+					(a.Rows != b.Rows || math.Float64bits(a.Value) != math.Float64bits(b.Value)) {
 				t.Errorf("%s: %+v after %+v", name, b, a)
 			}
 		}
 	}
-	if len(rows[4]) != 6 {
-		t.Errorf("%d metrics", len(rows[4]))
-	}
+	expect.That(t, len(rows[4]) == 6, "%d metrics", len(rows[4]))
 }
 
 // Runs that share their computation record values by client, too.
@@ -241,15 +233,14 @@ client_metrics = ["loss"]
 	var first []results.ClientRow
 	for i := range found.Runs {
 		rows := clientRowsOf(t, dir, found.Runs[i].ID)[30]["test_loss"]
-		if len(rows) != 5 {
-			t.Fatalf("run %d has %d rows", i, len(rows))
-		}
+		expect.Must(t, len(rows) == 5, "run %d has %d rows", i, len(rows))
 		if i == 0 {
 			first = rows
 			continue
 		}
 		for k := range rows {
-			if rows[k].Value != first[k].Value || rows[k].TransferS >= first[k].TransferS || rows[k].ComputeS != first[k].ComputeS {
+			if rows[k].Value != first[k].Value || rows[k].TransferS >= first[k].TransferS ||
+				rows[k].ComputeS != first[k].ComputeS {
 				t.Errorf("client %d: %+v by wifi, %+v by 3g", k, rows[k], first[k])
 			}
 		}

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
-// The bytes in rounds.csv are those of the formulas of docs/compression.md: of 5 devices that
+// The bytes in rounds.csv are those of the formulas of docs/methods.md#compression: of 5 devices that
 // send and get a model of 6 values a round, of 8 or 4 bytes, and a header of 64 bytes. Of sparse
 // a value takes 3 bits more, and the zeros of the first model take nothing.
 func TestBytesInRoundsFile(t *testing.T) {
@@ -28,12 +29,13 @@ func TestBytesInRoundsFile(t *testing.T) {
 		{"sparse", "sparse", 4, 0, sparse[4], sparse[4]},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
-		mustStore(t, dir, "[methods.fedavg]\n", 1, "run.rounds=4", "problem.warm_omega=0", "problem.optimum_sweeps=0",
-			"compression.up="+c.up, "compression.down="+c.down, fmt.Sprint("network.payload_bytes_per_value=", c.value))
-		rows := filetest.Rows(t, filepath.Join(dir, "rounds.csv"))
-		if len(rows) != 6 {
-			t.Fatalf("%d lines", len(rows))
-		}
+		mustStore(t, dir, "[methods.fedavg]\n", 1, "run.rounds=4", "problem.regularizer_options.warm_start=0",
+			"problem.optimum.when=never",
+			"compression.up="+c.up, "compression.down="+c.down, fmt.Sprint("network.wire.bytes_per_value=", c.value))
+		table := filepath.Join(dir, "rounds.csv")
+		filetest.Write(t, table, exported(t, dir, "rounds"))
+		rows := filetest.Rows(t, table)
+		expect.Must(t, len(rows) == 6, "%d lines", len(rows))
 		down, up := slices.Index(rows[0], "bytes_down"), slices.Index(rows[0], "bytes_up")
 		for h, row := range rows[1:] {
 			each, sent := header+c.later, header+c.sent

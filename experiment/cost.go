@@ -34,7 +34,7 @@ func (c Cost) plus(d Cost) Cost {
 }
 
 // The constants of the model, in seconds and bytes. They are rounded from the CPU time of the
-// shipped scenarios on a core of an x86-64 server with AVX2 (docs/performance.md).
+// shipped scenarios on a core of an x86-64 server with AVX2 (bench/README.md).
 const (
 	flopTime    = 0.3e-9 // of local work, of evaluations and of couplings
 	stepTime    = 15e-9  // of a local step, beside its FLOPs
@@ -127,7 +127,8 @@ func (q *quantities) learning(
 		o := footprintOf(s, about, shape, int(q.devices), len(rowsOf))
 		models, q.kept = o.models, o.kept
 	}
-	q.data = float64(all*float64(shape.Features+2)*valueBytes) + s.Problem.MinMemory(models, shape.Values(), s.Run.Outer)
+	q.data = float64(all*float64(shape.Features+2)*valueBytes) +
+		s.Problem.MinMemory(models, shape.Values(), s.Run.Outer)
 
 	// coupled is the number of FLOPs of a value in an update of all models.
 	updated, coupled := q.tasks, float64(2*math.Min(q.tasks, 2*q.values))+2
@@ -152,9 +153,11 @@ func (q *quantities) learning(
 	}
 	evaluation := float64(shown*all*(rowTime+float64(float64(shape.RowFLOPs()/2)*flopTime))) + float64(shown*server)
 	if s.Run.ClientsEvery > 0 && len(s.Run.ClientMetrics) > 0 {
-		q.simulation += float64(q.rounds / float64(s.Run.ClientsEvery) * q.devices * float64(len(s.Run.ClientMetrics)) * (2 * rowsTime))
+		q.simulation += float64(q.rounds / float64(s.Run.ClientsEvery) * q.devices * float64(len(s.Run.ClientMetrics)) *
+			(2 * rowsTime))
 	}
-	q.math = float64(q.rounds*float64(float64(share*work)+server)) + float64(float64(q.rounds/float64(s.Run.EvalEvery)+1)*evaluation)
+	q.math = float64(q.rounds*float64(float64(share*work)+server)) +
+		float64(float64(q.rounds/float64(s.Run.EvalEvery)+1)*evaluation)
 	if s.Run.ThetaEvery > 0 {
 		q.math += float64(q.rounds / float64(s.Run.ThetaEvery) * thetaPasses * local)
 	}
@@ -205,20 +208,23 @@ func responseSeconds(run *scenario.RunSpec, about *algorithms.Description, rows 
 	s := &run.Settings
 	n := min(max(1, len(rows)), sampledDevices)
 	cfg := s.Devices
-	cfg.Spread = devices.Fixed // so that the mean is that of the mean device
+	cfg.SpreadWidth = 0 // so that the mean is that of the mean device
 	processors, links := devices.NewProcessors(cfg, n, run.System), network.NewLinks(s.Network, n, run.System)
 	if fleet := s.Fleet.Fleet(); fleet != nil {
 		machines, connections := fleet.Assemble(n, nil, run.System)
-		processors, links = devices.NewMixedProcessors(s.Devices, machines, run.System), network.NewMixedLinks(s.Network, connections, run.System)
+		processors, links = devices.NewMixedProcessors(s.Devices, machines, run.System),
+			network.NewMixedLinks(s.Network, connections, run.System)
 	}
-	for t := range n {
+	for client := range n {
 		seconds := 0.0
 		if !about.Messages.None {
 			bytes := links.Bytes(values)
-			seconds = links.Expected(network.Down, t, bytes).Seconds() + links.Expected(network.Up, t, bytes).Seconds()
+			seconds = links.Expected(network.Down, client, bytes).Seconds() +
+				links.Expected(network.Up, client, bytes).Seconds()
 		}
-		if load := &about.Work; t < len(rows) && load.Steps != nil && !s.Federation.Traits().LimitsWork {
-			seconds += processors.Seconds(t, workOf(load, int(rows[t]), load.Steps(int(rows[t]), algorithms.NoLimit)))
+		if load := &about.Work; client < len(rows) && load.Steps != nil && !s.Federation.Traits().LimitsWork {
+			own := int(rows[client])
+			seconds += processors.Seconds(client, workOf(load, own, load.Steps(own, algorithms.NoLimit)))
 		}
 		mean += seconds / float64(n)
 	}
@@ -228,7 +234,7 @@ func responseSeconds(run *scenario.RunSpec, about *algorithms.Description, rows 
 // meanDevice returns a device of the mean speed.
 func meanDevice(s *scenario.Settings) *devices.Processors {
 	cfg := s.Devices
-	cfg.Spread = devices.Fixed
+	cfg.SpreadWidth = 0
 	return devices.NewProcessors(cfg, 1, 0)
 }
 
@@ -308,7 +314,8 @@ func (j *job) trials() float64 {
 }
 
 // meanOf returns the mean quantities of the candidates of a job under a seed, each as change returns it.
-func (g *grouping) meanOf(j *job, seed int, change func(scenario.RunSpec) scenario.RunSpec) (mean quantities, err error) {
+func (g *grouping) meanOf(j *job, seed int, change func(scenario.RunSpec) scenario.RunSpec) (
+	mean quantities, err error) {
 	n := float64(len(j.Candidates))
 	for i := range j.Candidates {
 		run := change(j.Candidates[i].WithSeed(j.Seeds[seed]))

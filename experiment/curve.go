@@ -131,5 +131,6 @@ func (c *Curve) Text(g *Grid) string {
 		}
 		points = append(points, value+": "+text)
 	}
-	return fmt.Sprintf("%s by %s; a better value may lie elsewhere (docs/tuning.md)", metric.LabelFor(g.Real), strings.Join(points, ", "))
+	return fmt.Sprintf("%s by %s; a better value may lie elsewhere (docs/methods.md#tuning)", metric.LabelFor(g.Real),
+		strings.Join(points, ", "))
 }

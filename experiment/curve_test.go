@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -17,7 +18,8 @@ import (
 func curved(errors ...float64) *Grid {
 	g := &Grid{Target: results.Target{Metric: "validation_error", Value: 1e-3}}
 	for i, x := range errors {
-		g.Trials = append(g.Trials, Trial{Options: []results.Setting{{Key: "problem.lambda", Value: fmt.Sprint(math.Pow10(i - 3))}}, Last: x})
+		g.Trials = append(g.Trials,
+			Trial{Options: []results.Setting{{Key: "problem.lambda", Value: fmt.Sprint(math.Pow10(i - 3))}}, Last: x})
 		if metric := g.Metric(); metric.Better(x, g.Trials[g.Winner].Last) {
 			g.Winner = i
 		}
@@ -49,14 +51,12 @@ func TestLocalOptima(t *testing.T) {
 		for _, curve := range curved(c.errors...).Curves() {
 			found = append(found, curve.Optima...)
 		}
-		if !slices.Equal(found, c.want) {
-			t.Errorf("%v: local optima %v, want %v", c.errors, found, c.want)
-		}
+		expect.That(t, slices.Equal(found, c.want), "%v: local optima %v, want %v", c.errors, found, c.want)
 	}
 	g := curved(0.3, 0.1, 0.3, 0.2)
-	if text, want := g.Curves()[0].Text(g), "validation error by rows by 0.001: 30.00 %, 0.01: 10.00 % *, 0.1: 30.00 %, 1: 20.00 % (local); a better value may lie elsewhere (docs/tuning.md)"; text != want {
-		t.Errorf("%q\nwant %q", text, want)
-	}
+	text, want := g.Curves()[0].Text(g), "validation error by rows by 0.001: 30.00 %, 0.01: 10.00 % *, 0.1: 30.00 %, "+
+		"1: 20.00 % (local); a better value may lie elsewhere (docs/methods.md#tuning)"
+	expect.That(t, text == want, "%q\nwant %q", text, want)
 	// Times: one that was given up at 5 s may have taken 6 s, but not 4 s.
 	g = curved(0, 0, 0, 0)
 	for i, x := range []struct {
@@ -90,16 +90,15 @@ func TestTheBestOfAllTrialsWins(t *testing.T) {
 			} else if run, ok = s.next(); !ok {
 				break
 			}
-			j.Trials = append(j.Trials, Trial{Options: run.Tuned, Last: float64(rapid.IntRange(1, 9).Draw(t, "error")) / 10})
+			j.Trials = append(j.Trials,
+				Trial{Options: run.Tuned, Last: float64(rapid.IntRange(1, 9).Draw(t, "error")) / 10})
 			s.note(run, j.Trials[len(j.Trials)-1])
 		}
 		if n := len(j.Trials); n < j.Listed || n > j.Listed+2*j.extend {
 			t.Fatalf("%d trials of %d listed", n, j.Listed)
 		}
 		for i := range j.Trials {
-			if j.Trials[i].Last < j.Trials[j.Winner].Last {
-				t.Errorf("trial %d is better than the winner", i)
-			}
+			expect.That(t, j.Trials[i].Last >= j.Trials[j.Winner].Last, "trial %d is better than the winner", i)
 		}
 	})
 }
@@ -116,25 +115,29 @@ target = { train_error = 0.001 }
 
 // A run that test rows tune or stop says so; one that validation rows do does not.
 func TestChoicesByTestRowsAreTold(t *testing.T) {
-	for metric, want := range map[string]bool{"test_error": true, "test_accuracy": true, "validation_error": false, "train_error": false} {
+	for metric, want := range map[string]bool{"test_error": true, "test_accuracy": true, "validation_error": false,
+		"train_error": false} {
 		value := "0.001"
 		if metric == "test_accuracy" {
 			value = "0.999"
 		}
-		runs := mustGather(t, parse(t, strings.Replace(searched, "train_error = 0.001", metric+" = "+value, 1), "data.validation_fraction=0.2", "run.rounds=2", "run.stop_at={"+metric+"="+value+"}"), Options{})
+		runs := mustGather(t,
+			parse(t, strings.Replace(searched, "train_error = 0.001", metric+" = "+value, 1),
+				"data.validation_fraction=0.2", "run.rounds=2", "run.stop_at={"+metric+"="+value+"}"), Options{})
 		r := runs[0]
 		var about []string
 		for _, w := range r.Warnings {
 			about = append(about, w.About)
 		}
-		if slices.Contains(about, "tuned on test rows") != want || slices.Contains(about, "stopped on test rows") != want {
+		if slices.Contains(about, "tuned on test rows") != want ||
+			slices.Contains(about, "stopped on test rows") != want {
 			t.Errorf("%s: warnings %q", metric, about)
 		}
-		if len(r.Searched) != 1 || r.Searched[0] != (results.Range{Key: "options.step", Low: "0.1", High: "3", Values: 4}) {
+		if len(r.Searched) != 1 ||
+			r.Searched[0] != (results.Range{Key: "options.step", Low: "0.1", High: "3", Values: 4}) {
 			t.Errorf("searched %+v", r.Searched)
 		}
-		if want && !strings.Contains(r.Warnings[0].Text, "tuned on test rows: the target is "+metric) {
-			t.Errorf("%q", r.Warnings[0].Text)
-		}
+		expect.That(t, !want || strings.Contains(r.Warnings[0].Text, "tuned on test rows: the target is "+metric),
+			"%q", r.Warnings[0].Text)
 	}
 }

@@ -31,7 +31,8 @@ type declaration struct {
 // declares reports whether the learner of a run, or the program of its model, may declare metrics.
 func declares(run *scenario.RunSpec) bool {
 	s := &run.Settings
-	return run.Algorithm != scenario.Driven && (run.Describe(mtl.Shape{}).Own || s.Problem.Model == mtl.ModelExternal && s.Run.Mode == scenario.Learning)
+	return run.Algorithm != scenario.Driven &&
+		(run.Describe(mtl.Shape{}).Own || s.Problem.Model == mtl.ModelExternal && s.Run.Mode == scenario.Learning)
 }
 
 // expect notes a method of an experiment that declares.
@@ -55,7 +56,8 @@ func (d *declarations) expect(e *scenario.Experiment, run *scenario.RunSpec) {
 // check returns a config.Problem for a metric that a run stops at, or is tuned for, and that
 // it does not declare; and for a target or a vertical axis that none of the experiment declares,
 // once all have started.
-func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results.Target, metrics []results.NamedMetric) error {
+func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results.Target,
+	metrics []results.NamedMetric) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	c := config.NewChecker()
@@ -69,7 +71,8 @@ func (d *declarations) check(run *scenario.RunSpec, phase string, stopAt results
 		if statistic && checked && run.Settings.Problem.Model == mtl.ModelExternal {
 			return // when the scenario was read
 		}
-		if m, ok := (&results.Run{Metrics: among}).Metric(name); ok { // also of a statistic over clients, which are not listed
+		// also of a statistic over clients, which are not listed
+		if m, ok := (&results.Run{Metrics: among}).Metric(name); ok {
 			if phase != "tuning" || key == tuningTarget {
 				checkByClient(c, &run.Settings, key, &m)
 			}
@@ -120,6 +123,8 @@ func checkByClient(c *config.Checker, s *scenario.Settings, key string, m *resul
 		return
 	}
 	_, own, _ := strings.Cut(strings.TrimSuffix(m.Name, "_"+m.Statistic), "_")
-	c.Require(slices.Contains(s.Run.ClientMetrics, own), key, m.Name, fmt.Sprintf("needs values by client: run.client_metrics must hold %q", own))
-	c.Require(s.Run.ClientsEvery > 0 || key == "run.targets", key, m.Name, "needs values by client during the run: run.clients_every must be positive")
+	c.Require(slices.Contains(s.Run.ClientMetrics, own), key, m.Name,
+		fmt.Sprintf("needs values by client: run.client_metrics must hold %q", own))
+	c.Require(s.Run.ClientsEvery > 0 || key == "run.targets", key, m.Name,
+		"needs values by client during the run: run.clients_every must be positive")
 }

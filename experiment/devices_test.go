@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
@@ -30,28 +31,28 @@ type runRows struct {
 }
 
 // recorder returns a recorder with a function that receives the runs.
-func (k *deviceRows) recorder(end func(int, results.Run) error) *recordtest.Recorder {
+func (d *deviceRows) recorder(end func(int, results.Run) error) *recordtest.Recorder {
 	about := map[int]results.Run{}
 	return &recordtest.Recorder{
 		Rounds: func(index int, run results.Run) func(results.Round) {
-			k.mu.Lock()
-			defer k.mu.Unlock()
+			d.mu.Lock()
+			defer d.mu.Unlock()
 			about[index] = run
 			return nil
 		},
 		Devices: func(index int, rows []results.DeviceRow) error {
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			if k.runs[index] == nil {
-				k.runs[index] = &runRows{about: about[index]}
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.runs[index] == nil {
+				d.runs[index] = &runRows{about: about[index]}
 			}
-			r := k.runs[index]
+			r := d.runs[index]
 			r.rows = append(r.rows, rows...)
-			return k.fail
+			return d.fail
 		},
 		End: func(index int, run results.Run) error {
-			k.mu.Lock()
-			defer k.mu.Unlock()
+			d.mu.Lock()
+			defer d.mu.Unlock()
 			return end(index, run)
 		},
 	}
@@ -60,10 +61,11 @@ func (k *deviceRows) recorder(end func(int, results.Run) error) *recordtest.Reco
 // rowsOf runs experiments and returns the runs and their rows by device.
 func rowsOf(e []scenario.Experiment, workers int) (runs map[int]results.Run, rows map[int]*runRows, err error) {
 	runs, k := map[int]results.Run{}, deviceRows{runs: map[int]*runRows{}}
-	err = Run(context.Background(), e, Options{Workers: workers, Clock: time.Now, Recorder: k.recorder(func(i int, r results.Run) error {
-		runs[i] = r
-		return nil
-	})})
+	err = Run(context.Background(), e,
+		Options{Workers: workers, Clock: time.Now, Recorder: k.recorder(func(i int, r results.Run) error {
+			runs[i] = r
+			return nil
+		})})
 	return runs, k.runs, err
 }
 
@@ -78,36 +80,42 @@ func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
 	for h, want := range rounds {
 		var sum results.Round
 		took := want.TimeS - run.Rounds[h].TimeS
-		for t, r := range rows[h*devices : (h+1)*devices] {
-			if r.Device != t || r.Round != want.Round || r.TimeS != want.TimeS {
-				return fmt.Errorf("row of device %d, round %d, %g s in place of device %d, round %d, %g s", r.Device, r.Round, r.TimeS, t, want.Round, want.TimeS)
+		for client, r := range rows[h*devices : (h+1)*devices] {
+			if r.Device != client || r.Round != want.Round || r.TimeS != want.TimeS {
+				return fmt.Errorf("row of device %d, round %d, %g s in place of device %d, round %d, %g s", r.Device,
+					r.Round, r.TimeS, client, want.Round, want.TimeS)
 			}
 			seconds := []float64{r.DownlinkS, r.ComputeS, r.UplinkS, r.PollS, r.WaitS, r.UnavailableS, r.DepletedS}
 			all := 0.0
 			for _, s := range seconds {
 				if !(s >= 0) {
-					return fmt.Errorf("round %d, device %d: seconds %v", want.Round, t, seconds)
+					return fmt.Errorf("round %d, device %d: seconds %v", want.Round, client, seconds)
 				}
 				all += s
 			}
 			if !near(all, took) {
-				return fmt.Errorf("round %d, device %d: seconds %v add up to %g, the round took %g", want.Round, t, seconds, all, took)
+				return fmt.Errorf("round %d, device %d: seconds %v add up to %g, the round took %g", want.Round, client,
+					seconds, all, took)
 			}
-			if came := !math.IsNaN(r.ResponseS); came != (r.Responses > 0) || came && !(r.ResponseS >= 0 && r.ResponseS <= took*(1+1e-9)) {
-				return fmt.Errorf("round %d, device %d: %d answers, the last at %g of %g s", want.Round, t, r.Responses, r.ResponseS, took)
+			if came := !math.IsNaN(r.ResponseS); came != (r.Responses > 0) ||
+				came && !(r.ResponseS >= 0 && r.ResponseS <= took*(1+1e-9)) {
+				return fmt.Errorf("round %d, device %d: %d answers, the last at %g of %g s",
+					want.Round, client, r.Responses, r.ResponseS, took)
 			}
 			if (r.Outcome == results.OutcomeAccepted) != (r.Taken > 0) || r.Taken > r.Responses {
-				return fmt.Errorf("round %d, device %d: %s, %d taken of %d", want.Round, t, r.Outcome, r.Taken, r.Responses)
+				return fmt.Errorf("round %d, device %d: %s, %d taken of %d", want.Round, client, r.Outcome, r.Taken,
+					r.Responses)
 			}
 			if r.BytesDown != math.Trunc(r.BytesDown) || r.BytesUp != math.Trunc(r.BytesUp) {
-				return fmt.Errorf("round %d, device %d: %g bytes down, %g up: must be whole", want.Round, t, r.BytesDown, r.BytesUp)
+				return fmt.Errorf("round %d, device %d: %g bytes down, %g up: must be whole", want.Round, client,
+					r.BytesDown, r.BytesUp)
 			}
 			theta := math.NaN()
 			if want.Thetas != nil {
-				theta = want.Thetas[t]
+				theta = want.Thetas[client]
 			}
 			if r.Theta != theta && !(math.IsNaN(r.Theta) && math.IsNaN(theta)) {
-				return fmt.Errorf("round %d, device %d: theta %g", want.Round, t, r.Theta)
+				return fmt.Errorf("round %d, device %d: theta %g", want.Round, client, r.Theta)
 			}
 			sum.Participants += r.Taken
 			sum.Dropped += r.Dropped
@@ -118,7 +126,8 @@ func checkRows(run *results.Run, rows []results.DeviceRow, devices int) error {
 			sum.EnergyJ += r.EnergyJ
 		}
 		if sum.Participants != want.Participants || sum.Dropped != want.Dropped || sum.Late != want.Late ||
-			!near(sum.FLOPs, want.FLOPs) || !near(sum.BytesDown, want.BytesDown) || !near(sum.BytesUp, want.BytesUp) || !near(sum.EnergyJ, want.EnergyJ) {
+			!near(sum.FLOPs, want.FLOPs) || !near(sum.BytesDown, want.BytesDown) || !near(sum.BytesUp, want.BytesUp) ||
+			!near(sum.EnergyJ, want.EnergyJ) {
 			return fmt.Errorf("round %d: the rows add up to %+v, the round is %+v", want.Round, sum, want)
 		}
 	}
@@ -136,14 +145,18 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 		}
 		set := []string{
 			one("federation.protocol", "wait-for-all", "deadline", "charged", "first"),
-			one("faults.drop_probability", "0", "0.3"), one("faults.drop_phase", "start", "compute", "upload", "uniform"),
-			one("faults.on_return", "discard", "resume"), one("network.jitter", "0", "0.5"), one("network.loss_probability", "0", "0.2"),
-			one("network.server_down_mbps", "0", "0.5"), one("network.profile", "lte", "3g", "wifi"),
-			one("traces.availability.mean_up_s", "0", "2"), "traces.availability.mean_down_s=1",
-			one("network.client_poll_s", "0", "0.17"), one("network.launch_poll_s", "0", "0.05"), one("network.server_poll_s", "0", "0.11"),
-			one("federation.late", "drop", "keep"), one("federation.fraction", "1", "0.6"), one("federation.server_gflops", "0", "1e-6"),
-			one("devices.battery_wh", "-1", "2e-4"), "devices.charging=when-depleted", "devices.charge_w=1", "devices.charge_delay_s=0.5", one("devices.low_battery", "0", "0.4"),
-			one("run.theta_every", "0", "4"), one("run.mode", "learning", "learning", "timing"), "run.rounds=12", "problem.optimum_sweeps=0",
+			one("faults.drop_probability", "0", "0.3"),
+			one("faults.drop_phase", "start", "compute", "upload", "uniform"),
+			one("faults.on_return", "discard", "resume"), one("network.jitter", "0", "0.5"),
+			one("network.loss_probability", "0", "0.2"), one("network.shared.server_down_mbps", "", "0.5"),
+			one("network.profile", "lte", "3g", "wifi"), one("traces.availability.mean_up_s", "", "2"),
+			"traces.availability.mean_down_s=1", one("overhead.client_poll_s", "0", "0.17"),
+			one("overhead.launch_poll_s", "0", "0.05"), one("overhead.server_poll_s", "0", "0.11"),
+			one("federation.late", "drop", "keep"), one("federation.clients_per_round", "100 %", "60 %"),
+			one("federation.server_gflops", "", "1e-6"), one("devices.battery.wh", "mains", "2e-4"),
+			"devices.charging.when=when-depleted", "devices.charging.watts=1",
+			one("devices.battery.low", "", "0.4"), one("run.theta_every", "", "4"),
+			one("run.mode", "learning", "learning", "timing"), "run.rounds=12", "problem.optimum.when=never",
 		}
 		method, protocol := "mocha", set[0]
 		switch {
@@ -153,7 +166,8 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 		case protocol == "federation.protocol=deadline":
 			set = append(set, one("federation.deadline_s", "0.2", "0.6"), one("federation.retries", "0", "2"))
 		case protocol == "federation.protocol=first":
-			set = append(set, "federation.over_selection=1.5", one("federation.min_reports", "0", "2"), "federation.deadline_s=5")
+			set = append(set, "federation.over_selection=1.5", one("federation.min_reports", "0", "2"),
+				"federation.deadline_s=5")
 		}
 		set[0] = protocol
 		e, ok := tryParse(rt, "[methods."+method+"]\n", append(set, "run.devices=true"))
@@ -165,51 +179,47 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 			rt.Skip(err) // found by the federation
 		}
 		again, rowsAgain, err := rowsOf(e, 3)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		expect.NoError(rt, err)
 		bare, err := gather(context.Background(), e, Options{})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		expect.NoError(rt, err)
 		run := runs[0]
-		if text(run) != text(again[0]) || text(run) != text(bare[0]) {
-			rt.Fatal("rows by device change the run")
-		}
+		expect.Must(rt, text(run) == text(again[0]) && text(run) == text(bare[0]), "rows by device change the run")
 		if rows[0] == nil && rowsAgain[0] == nil { // such as batteries that are empty before the first round
-			if n := len(run.Rounds); n > 1 {
-				rt.Fatalf("%d rounds without a row", n-1)
-			}
+			n := len(run.Rounds)
+			expect.Must(rt, n <= 1, "%d rounds without a row", n-1)
 			return
 		}
-		if a, b := fmt.Sprintf("%v", rows[0].rows), fmt.Sprintf("%v", rowsAgain[0].rows); a != b {
-			rt.Fatal("three workers make other rows than one")
-		}
-		if rows[0].about.ID != run.ID {
-			rt.Fatalf("rows of %q, of run %q", rows[0].about.ID, run.ID)
-		}
-		if err := checkRows(&run, rows[0].rows, 5); err != nil {
-			rt.Fatal(err)
-		}
+		a, b := fmt.Sprintf("%v", rows[0].rows), fmt.Sprintf("%v", rowsAgain[0].rows)
+		expect.Must(rt, a == b, "three workers make other rows than one")
+		expect.Must(rt, rows[0].about.ID == run.ID, "rows of %q, of run %q", rows[0].about.ID, run.ID)
+		expect.NoError(rt, checkRows(&run, rows[0].rows, 5))
 	})
 }
 
 // Each outcome in a scenario that brings it about.
 func TestEveryOutcomeHappens(t *testing.T) {
 	for outcome, set := range map[results.Outcome][]string{
-		results.OutcomeAccepted:    {"federation.protocol=wait-for-all"},
-		results.OutcomeRefused:     {"federation.protocol=deadline", "federation.deadline_s=0.6", "faults.drop_probability=0.5", "federation.min_reports=4"},
-		results.OutcomeUnderWay:    {"federation.protocol=first", "federation.fraction=0.6", "federation.over_selection=1.5", "federation.late=keep", "network.jitter=0.5"},
+		results.OutcomeAccepted: {"federation.protocol=wait-for-all"},
+		results.OutcomeRefused: {"federation.protocol=deadline", "federation.deadline_s=0.6",
+			"faults.drop_probability=0.5", "federation.min_reports=4"},
+		results.OutcomeUnderWay: {"federation.protocol=first", "federation.clients_per_round=60 %",
+			"federation.over_selection=1.5", "federation.late=keep", "network.jitter=0.5"},
 		results.OutcomeDropped:     {"federation.protocol=first", "faults.never=[2]"},
 		results.OutcomeMessageLost: {"federation.protocol=first", "network.loss_probability=0.5"},
-		results.OutcomeUnavailable: {"federation.protocol=first", "traces.availability.mean_up_s=1", "traces.availability.mean_down_s=1"},
-		results.OutcomeDepleted:    {"federation.protocol=first", "devices.battery_wh=2e-4", "devices.charging=when-depleted", "devices.charge_w=1", "devices.charge_delay_s=0.5"},
-		results.OutcomeLowBattery:  {"federation.protocol=first", "devices.battery_wh=1e-3", "devices.low_battery=0.6", "devices.return_level=0.7", "devices.charge_w=0.5", "devices.charging=daily", "devices.charge_hour=0"},
-		results.OutcomeLate:        {"federation.protocol=first", "federation.over_selection=1.5", "federation.fraction=0.6", "network.jitter=0.5"},
-		results.OutcomeNoTime:      {"federation.protocol=deadline", "federation.deadline_s=0.13", "network.jitter=0.5"},
-		results.OutcomeNotSelected: {"federation.protocol=first", "federation.fraction=0.6"},
+		results.OutcomeUnavailable: {"federation.protocol=first", "traces.availability.mean_up_s=1",
+			"traces.availability.mean_down_s=1"},
+		results.OutcomeDepleted: {"federation.protocol=first", "devices.battery.wh=2e-4",
+			"devices.charging.when=when-depleted", "devices.charging.watts=1"},
+		results.OutcomeLowBattery: {"federation.protocol=first", "devices.battery.wh=1e-3", "devices.battery.low=0.6",
+			"devices.battery.return_at=0.7", "devices.charging.watts=0.5", "devices.charging.when=daily",
+			"devices.charging.from_h=0"},
+		results.OutcomeLate: {"federation.protocol=first", "federation.over_selection=1.5",
+			"federation.clients_per_round=60 %", "network.jitter=0.5"},
+		results.OutcomeNoTime: {"federation.protocol=deadline", "federation.deadline_s=0.13",
+			"network.jitter=0.5"},
+		results.OutcomeNotSelected: {"federation.protocol=first", "federation.clients_per_round=60 %"},
 	} {
-		e := parse(t, "[methods.mocha]\n", append(set, "run.devices=true", "problem.optimum_sweeps=0")...)
+		e := parse(t, "[methods.mocha]\n", append(set, "run.devices=true", "problem.optimum.when=never")...)
 		runs, rows, err := rowsOf(e, 1)
 		if err != nil {
 			t.Errorf("%s: %v", outcome, err)
@@ -248,20 +258,14 @@ tune.mocha = { "options.epochs" = [1, 2] }
 sweep = { "run.devices" = [false, true], "network.profile" = ["3g", "lte"] }
 `)
 	runs, rows, err := rowsOf(e, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(runs) != 16 || len(rows) != 8 {
-		t.Fatalf("%d runs, rows of %d, want 16 and 8", len(runs), len(rows))
-	}
+	expect.NoError(t, err)
+	expect.Must(t, len(runs) == 16 && len(rows) == 8, "%d runs, rows of %d, want 16 and 8", len(runs), len(rows))
 	for i, r := range rows {
 		run := runs[i]
-		if v, _ := run.Value("run.devices"); v != "true" || r.about.Seed != run.Seed {
-			t.Errorf("rows of run %s", run.ID)
-		}
-		if err := checkRows(&run, r.rows, 5); err != nil {
-			t.Errorf("%s: %v", run.ID, err)
-		}
+		v, _ := run.Value("run.devices")
+		expect.That(t, v == "true" && r.about.Seed == run.Seed, "rows of run %s", run.ID)
+		err := checkRows(&run, r.rows, 5)
+		expect.That(t, err == nil, "%s: %v", run.ID, err)
 	}
 }
 
@@ -269,9 +273,8 @@ sweep = { "run.devices" = [false, true], "network.profile" = ["3g", "lte"] }
 func TestAnErrorOfTheRowsEndsAll(t *testing.T) {
 	full := errors.New("the disk is full")
 	k := deviceRows{runs: map[int]*runRows{}, fail: full}
-	err := Run(t.Context(), parse(t, "[methods.mocha]\n", "run.devices=true"), Options{Clock: time.Now, Recorder: k.recorder(
-		func(int, results.Run) error { t.Error("the run was handed on"); return nil })})
-	if !errors.Is(err, full) || len(k.runs[0].rows) != 5 {
-		t.Errorf("error %v after %d rows", err, len(k.runs[0].rows))
-	}
+	err := Run(t.Context(), parse(t, "[methods.mocha]\n", "run.devices=true"),
+		Options{Clock: time.Now, Recorder: k.recorder(
+			func(int, results.Run) error { t.Error("the run was handed on"); return nil })})
+	expect.That(t, errors.Is(err, full) && len(k.runs[0].rows) == 5, "error %v after %d rows", err, len(k.runs[0].rows))
 }

@@ -14,6 +14,7 @@ type Estimate struct {
 	Early    bool // runs may end early: at a target, or after a time
 	Grows    bool // grids may gain more candidates than the guess
 	Learners bool // without the work of learners in other processes
+	First    bool // of the first seeds: more are added until results are certain
 }
 
 // estimate estimates the work on jobs. ok is false for data without known sizes: preparing them
@@ -44,7 +45,8 @@ func (r *runner) estimate(jobs []job) (e Estimate, ok bool) {
 		settings := &j.Candidates[0].Settings
 		run := &settings.Run
 		tuned := len(j.Candidates) > 1
-		e.Early = e.Early || tuned || run.StopAt.IsSet() || run.MaxTimeS > 0 || settings.RoomsEnd()
+		e.Early = e.Early || tuned || run.StopAt.IsSet() || run.MaxTimeS > 0 || settings.MayEnd()
+		e.First = e.First || untilCertain(j.Job)
 		e.Grows = e.Grows || tuned && j.extend > 0
 		e.Learners = e.Learners || isExternal(&j.Candidates[0])
 	}
@@ -59,6 +61,9 @@ func FigureSeconds(experiments []scenario.Experiment) (seconds float64) {
 		for k := range e.Jobs {
 			run := &e.Jobs[k].Candidates[0].Settings.Run
 			n := float64(len(e.Jobs[k].Seeds))
+			if untilCertain(&e.Jobs[k]) {
+				n = fewest
+			}
 			rounds := run.MostRounds()
 			if run.Rounds == 0 {
 				rounds = roundsGuess

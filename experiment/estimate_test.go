@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
@@ -40,16 +41,15 @@ func runEstimated(t *testing.T, text string, ask bool) (got []Estimate, before i
 	s := scenarioOf(t, text)
 	hashes = map[string][2]uint64{}
 	reports := 0
-	o := Options{Workers: 1, Clock: time.Now, Progress: func(Progress) { reports++ }, Recorder: &recordtest.Recorder{End: func(_ int, run results.Run) error {
-		hashes[run.ID] = [2]uint64{run.EventHash, run.ModelHash}
-		return nil
-	}}}
+	o := Options{Workers: 1, Clock: time.Now, Progress: func(Progress) { reports++ },
+		Recorder: &recordtest.Recorder{End: func(_ int, run results.Run) error {
+			hashes[run.ID] = [2]uint64{run.EventHash, run.ModelHash}
+			return nil
+		}}}
 	if ask {
 		o.Estimate = func(e Estimate) { got, before = append(got, e), reports }
 	}
-	if err := Run(t.Context(), s.Experiments, o); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Run(t.Context(), s.Experiments, o))
 	return got, before, hashes
 }
 
@@ -59,26 +59,19 @@ func estimateOf(t *testing.T, text string) (Estimate, []scenario.Experiment) {
 	s := scenarioOf(t, text)
 	r := newRunner(t.Context(), nil, Options{}, mostRecorded)
 	e, ok := r.estimate(r.jobs(s.Experiments))
-	if !ok {
-		t.Fatal("no estimate")
-	}
+	expect.Must(t, ok, "no estimate")
 	return e, s.Experiments
 }
 
 // An estimate comes once, before anything is computed, is the same each time, and changes no result.
 func TestEstimatesComeFirst(t *testing.T) {
 	got, before, with := runEstimated(t, estimatedGrid, true)
-	if len(got) != 1 || before != 0 {
-		t.Fatalf("estimates %v after %d reports", got, before)
-	}
-	if again, _ := estimateOf(t, estimatedGrid); again != got[0] {
-		t.Errorf("%+v, and again %+v", got[0], again)
-	}
+	expect.Must(t, len(got) == 1 && before == 0, "estimates %v after %d reports", got, before)
+	again, _ := estimateOf(t, estimatedGrid)
+	expect.That(t, again == got[0], "%+v, and again %+v", got[0], again)
 	_, _, without := runEstimated(t, estimatedGrid, false)
 	for id, hashes := range without {
-		if with[id] != hashes {
-			t.Errorf("%s: an estimate changes its results", id)
-		}
+		expect.That(t, with[id] == hashes, "%s: an estimate changes its results", id)
 	}
 }
 
@@ -91,9 +84,7 @@ func TestEstimatesAddUp(t *testing.T) {
 	for _, text := range []string{estimated, estimatedGrid, limited} {
 		e, experiments := estimateOf(t, text)
 		g := newGrouping(newRunner(t.Context(), nil, Options{}, mostRecorded))
-		if err := g.addAll(g.jobs(experiments)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, g.addAll(g.jobs(experiments)))
 		groups, needs := g.runs, g.needs
 		sum, parts := Cost{}, map[string]Cost{}
 		for i := range groups {
@@ -103,16 +94,15 @@ func TestEstimatesAddUp(t *testing.T) {
 			sum = sum.plus(needs[i].Cost)
 			parts[needs[i].Kind] = parts[needs[i].Kind].plus(needs[i].Cost)
 		}
-		if all, _ := estimateOf(t, strings.Replace(text, "max_time_s = 10", "", 1)); text == limited && sum.Seconds > all.Runs/2 {
+		if all, _ := estimateOf(t, strings.Replace(text, "max_time_s = 10", "", 1)); text == limited &&
+			sum.Seconds > all.Runs/2 {
 			t.Errorf("ten seconds of rounds take %g s in a plan, all rounds %g", sum.Seconds, all.Runs)
 		}
-		if total := e.Optima + e.Tuning + e.Runs; math.Abs(total-sum.Seconds) > 1e-9*sum.Seconds {
-			t.Errorf("%g s, the plan has %g", total, sum.Seconds)
-		}
+		total := e.Optima + e.Tuning + e.Runs
+		expect.That(t, math.Abs(total-sum.Seconds) <= 1e-9*sum.Seconds, "%g s, the plan has %g", total, sum.Seconds)
 		for kind, got := range map[string]float64{KindTuning: e.Tuning, KindOptimum: e.Optima} {
-			if want := parts[kind].Seconds - parts[kind].load; math.Abs(got-want) > 1e-9 {
-				t.Errorf("%s: %g s, the plan has %g", kind, got, want)
-			}
+			want := parts[kind].Seconds - parts[kind].load
+			expect.That(t, math.Abs(got-want) <= 1e-9, "%s: %g s, the plan has %g", kind, got, want)
 		}
 	}
 }
@@ -124,46 +114,41 @@ func TestEstimatesHaveTuning(t *testing.T) {
 	three, _ := estimateOf(t, estimatedGrid)
 	six, _ := estimateOf(t, strings.Replace(estimatedGrid, "[1, 2, 3]", "[0.5, 1.5, 1, 2, 3, 4]", 1))
 	grows, _ := estimateOf(t, estimatedGrid+"[experiment.tuning]\nextend = 4\n")
-	if plain.Tuning != 0 || plain.Early || plain.Grows || plain.Learners {
-		t.Errorf("without tuning: %+v", plain)
-	}
-	if !(three.Tuning > 0) || math.Abs(six.Tuning/three.Tuning-2) > 0.05 {
-		t.Errorf("3 candidates take %g s, 6 of the same mean %g", three.Tuning, six.Tuning)
-	}
+	expect.That(t, plain.Tuning == 0 && !plain.Early && !plain.Grows && !plain.Learners, "without tuning: %+v", plain)
+	expect.That(t, three.Tuning > 0 && math.Abs(six.Tuning/three.Tuning-2) <= 0.05,
+		"3 candidates take %g s, 6 of the same mean %g", three.Tuning, six.Tuning)
 	if one, run := three.Tuning/(3*2), three.Runs/2; one > 0.7*run { // a trial stops at the target of the tuning
 		t.Errorf("a candidate takes %g s, a run under one seed %g", one, run)
 	}
-	if want := three.Tuning * (3 + growth) / 3; !grows.Grows || three.Grows || !three.Early || math.Abs(grows.Tuning-want) > 1e-9 {
+	if want := three.Tuning * (3 + growth) / 3; !grows.Grows || three.Grows || !three.Early ||
+		math.Abs(grows.Tuning-want) > 1e-9 {
 		t.Errorf("a grid that grows takes %g s, want %g: %+v", grows.Tuning, want, grows)
 	}
-	if grows.Runs != three.Runs {
-		t.Errorf("the runs take %g s, with a grid that grows %g", three.Runs, grows.Runs)
-	}
-	learner, _ := estimateOf(t, "[methods.x]\nalgorithm = \"external\"\ncommand = [\"./x\"]\n")
-	if !learner.Learners {
-		t.Errorf("a learner's work is not left out: %+v", learner)
-	}
+	expect.That(t, grows.Runs == three.Runs, "the runs take %g s, with a grid that grows %g", three.Runs, grows.Runs)
+	learner, _ := estimateOf(t, "[methods.x]\nalgorithm = \"external\"\nprogram.command = [\"./x\"]\n")
+	expect.That(t, learner.Learners, "a learner's work is not left out: %+v", learner)
 	// Of 500 rounds, each of more than a second of computing, ten fit.
-	slow := strings.Replace(estimated, "[methods.mocha]\n[methods.cocoa]", "[methods.fedavg]\n[devices]\nclock_ghz = 1e-7", 1)
+	slow := strings.Replace(estimated, "[methods.mocha]\n[methods.cocoa]",
+		"[methods.fedavg]\n[devices]\nclock_ghz = 1e-7", 1)
 	all, _ := estimateOf(t, slow)
 	few, _ := estimateOf(t, strings.Replace(slow, "[run]", "[run]\nmax_time_s = 10", 1))
-	if few.Runs > all.Runs/2 || !few.Early {
-		t.Errorf("ten seconds of rounds take %g s, all %g", few.Runs, all.Runs)
-	}
+	expect.That(t, few.Runs <= all.Runs/2 && few.Early, "ten seconds of rounds take %g s, all %g", few.Runs, all.Runs)
 }
 
 // A limit of time bounds the rounds by their usual length, also on a fleet and where links take the time.
 func TestEstimatesOfALimitOfTime(t *testing.T) {
 	for name, tables := range map[string]string{
-		"fleet": "[fleet]\nname = \"phones-2017\"\n[methods.fedavg]\n", "links": "[network]\nprofile = \"3g\"\n[methods.fedavg]\n",
-		"without rounds": "[methods.fedbuff]\n", "limited work": "[methods.mocha]\n[federation]\nprotocol = \"charged\"\n",
+		"fleet": "[fleet]\nname = \"phones-2017\"\n[methods.fedavg]\n",
+		"links": "[network]\nprofile = \"3g\"\n[methods.fedavg]\n", "without rounds": "[methods.fedbuff]\n",
+		"limited work": "[methods.mocha]\n[federation]\nprotocol = \"charged\"\n",
 	} {
 		all, _ := estimateOf(t, "[run]\nrounds = 100_000\n"+tables)
 		few, experiments := estimateOf(t, "[run]\nmax_time_s = 4\n"+tables)
 		runs := mustGather(t, experiments, Options{})
 		made := float64(runs[0].Rounds[len(runs[0].Rounds)-1].Round)
 		if most := all.Runs * max(0.02, 10*made/100_000); few.Runs > most {
-			t.Errorf("%s: four seconds, %g rounds, take %g s of 100,000 rounds' %g, want at most %g", name, made, few.Runs, all.Runs, most)
+			t.Errorf("%s: four seconds, %g rounds, take %g s of 100,000 rounds' %g, want at most %g", name, made,
+				few.Runs, all.Runs, most)
 		}
 	}
 }
@@ -175,11 +160,10 @@ func TestEstimatesOfFigures(t *testing.T) {
 		return FigureSeconds(experiments)
 	}
 	one := seconds(estimated)
-	two := seconds(estimated + "[[experiment]]\nname = \"a\"\n[experiment.figure]\n[[experiment.figures]]\ny = \"test_error\"\n")
-	if !(one > figureTime) || math.Abs(two-2*one) > 1e-12 {
-		t.Errorf("a figure takes %g s, two take %g", one, two)
-	}
-	if more := seconds(strings.Replace(estimated, "[1, 2]", "[1, 2, 3, 4]", 1)); math.Abs(more-one-2*2*500*pointTime) > 1e-12 {
-		t.Errorf("two seeds more take %g s", more-one)
-	}
+	two :=
+		seconds(estimated +
+			"[[experiment]]\nname = \"a\"\n[experiment.figure]\n[[experiment.figures]]\ny = \"test_error\"\n")
+	expect.That(t, one > figureTime && math.Abs(two-2*one) <= 1e-12, "a figure takes %g s, two take %g", one, two)
+	more := seconds(strings.Replace(estimated, "[1, 2]", "[1, 2, 3, 4]", 1))
+	expect.That(t, math.Abs(more-one-2*2*500*pointTime) <= 1e-12, "two seeds more take %g s", more-one)
 }

@@ -32,7 +32,8 @@ tuning = { target = { suboptimality = 1e-2 } }
 		return
 	}
 	for i, trial := range grids[0].Trials {
-		fmt.Printf("%s epochs: %s, winner: %t\n", trial.Options[0].Value, results.HumanTime(trial.TimeS), i == grids[0].Winner)
+		fmt.Printf("%s epochs: %s, winner: %t\n", trial.Options[0].Value, results.HumanTime(trial.TimeS),
+			i == grids[0].Winner)
 	}
 	// Output:
 	// 0.1 epochs: 7.08 s, winner: false

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -15,8 +14,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/federation/learning"
-	"fedsim/federation/session"
-	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms"
 	"fedsim/internal/rooms/traces"
 	"fedsim/mtl"
 	"fedsim/results"
@@ -27,8 +25,9 @@ func scheduleOf(run *scenario.RunSpec) learning.Schedule {
 	s := &run.Settings.Run
 	return learning.Schedule{
 		Outer: s.Outer, Rounds: s.MostRounds() / s.Outer, EvalEvery: s.EvalEvery,
-		MaxTime: s.MaxTimeS, StopAt: s.StopAt, Real: run.Settings.Data.Target == data.TargetReal, ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients,
-		ClientMetrics: s.ClientMetrics, ClientsEvery: s.ClientsEvery,
+		MaxTime: s.MaxTimeS, StopAt: s.StopAt, Real: run.Settings.Data.Target == data.TargetReal,
+		ThetaEvery: s.ThetaEvery, EvalClients: s.EvalClients, ClientMetrics: s.ClientMetrics,
+		ClientsEvery: s.ClientsEvery,
 	}
 }
 
@@ -54,7 +53,8 @@ type execution struct {
 }
 
 // run executes a run without ending others.
-func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *record) (out *learning.Outcome, err error) {
+func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule,
+	rec *record) (out *learning.Outcome, err error) {
 	name, phase := run.ID, "running"
 	if rec == nil {
 		name, phase = "tuning "+name, "tuning" // the winner runs again under its ID
@@ -63,11 +63,16 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *rec
 	if err != nil {
 		return nil, err
 	}
-	setup, shared, err := r.setup(run, p, phase)
+	method, err := r.method(run, p, phase, name)
 	if err != nil {
 		return nil, err
 	}
-	var program *external.Metered
+	setup, err := r.setup(run, p, method.factory)
+	if err != nil {
+		return nil, err
+	}
+	shared := method.shared
+	var program rooms.Metered
 	setup.Problem, program = p.served.metered(setup.Problem)
 	if rec != nil {
 		defer func() {
@@ -78,10 +83,8 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *rec
 		}()
 	}
 	x := &execution{runner: r, run: run, phase: phase, setup: setup, shared: shared, rec: rec}
-	if o, ok := external.Of(run.Options); ok && run.Settings.Run.Mode == scenario.Learning {
-		var end func() error
-		setup.Factory.New, end = r.external(run, p, name, o)
-		defer func() { err = cmp.Or(err, end()) }()
+	if method.end != nil {
+		defer func() { err = cmp.Or(err, method.end()) }()
 	}
 	setup.Schedule = schedule
 	setup.Schedule.Optimum, setup.Schedule.Constant = p.optimum, p.constant
@@ -108,114 +111,131 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule, rec *rec
 }
 
 // begin makes the federation of a run of a method and begins its record.
-func (x *execution) begin(about *algorithms.Description) (*learning.Federation, error) {
-	if x.rec == nil {
-		x.setup.Config.NonFinite = federation.TakeUpdate // a trial loses
+func (e *execution) begin(about *algorithms.Description) (*learning.Federation, error) {
+	if e.rec == nil {
+		e.setup.Config.NonFinite = federation.TakeUpdate // a trial loses
 	} else {
-		x.setup.Journal = x.journal(about)
+		e.setup.Journal = e.journal(about)
 	}
-	f, err := learning.New(*x.setup)
+	f, err := learning.New(*e.setup)
 	if err != nil {
 		return nil, err
 	}
-	if declares(x.run) {
-		if err := x.declarations.check(x.run, x.phase, x.setup.Schedule.StopAt, f.Metrics()); err != nil {
+	if declares(e.run) {
+		if err := e.declarations.check(e.run, e.phase, e.setup.Schedule.StopAt, f.Metrics()); err != nil {
 			return nil, err
 		}
 	}
-	if x.rec == nil {
+	if e.rec == nil {
 		return f, nil
 	}
-	if err := x.runner.begin(x.rec, f.Metrics()); err != nil {
+	if err := e.runner.begin(e.rec, f.Metrics()); err != nil {
 		return nil, err
 	}
-	return f, x.saved.resume(x.setup, x.rec.rows)
+	return f, e.saved.resume(e.setup, e.rec.rows)
 }
 
 // play makes the rounds of a run, with their record and progress.
-func (x *execution) play(f *learning.Federation) (*learning.Outcome, error) {
-	limits := &x.run.Settings.Run
+func (e *execution) play(f *learning.Federation) (*learning.Outcome, error) {
+	limits := &e.run.Settings.Run
 	done, all := 0.0, float64(limits.MostRounds())
-	out, err := f.Run(x.ctx, func(round results.Round) {
+	out, err := f.Run(e.ctx, func(round results.Round) {
 		share := float64(round.Round) / all
 		if limits.MaxTimeS > 0 {
 			share = min(max(share, round.TimeS/limits.MaxTimeS), 1)
 		}
 		step := share - done
 		done += step
-		if x.rec != nil {
-			x.rec.round(round)
+		if e.rec != nil {
+			e.rec.round(round)
 		}
-		if f.Replaying() || x.shared != nil && round.Round > 0 && round.Round <= x.shared.restored {
-			x.again(step)
+		if f.Replaying() || e.shared != nil && round.Round > 0 && round.Round <= e.shared.restored {
+			e.again(step)
 		}
-		x.report(x.run.ID, x.phase, round.TimeS, step, 0)
+		e.report(e.run.ID, e.phase, round.TimeS, step, 0)
 	})
-	x.report(x.run.ID, x.phase, math.NaN(), 1-done, 1)
+	e.report(e.run.ID, e.phase, math.NaN(), 1-done, 1)
 	if err == nil && out.Status != results.Interrupted {
-		err = CheckModels(&x.setup.System)
+		err = CheckModels(&e.setup.System)
 	}
 	return out, err
 }
 
 // interrupted saves what an interrupted run has computed.
-func (x *execution) interrupted(f *learning.Federation, out *learning.Outcome) (err error) {
-	x.shared.saveLast()
+func (e *execution) interrupted(f *learning.Federation, out *learning.Outcome) (err error) {
+	e.shared.saveLast()
 	if !out.MidRound { // within a round the last checkpoint stays
-		err = x.saved.saveLast(f)
+		err = e.saved.saveLast(f)
 	}
-	if x.saved != nil && !f.Stateful() && x.options.Stderr != nil {
-		_, _ = fmt.Fprintf(x.options.Stderr,
-			"fedsim: run %s: its learner does not save its state: a resumed run starts from the beginning\n", x.run.ID)
+	if e.saved != nil && !f.Stateful() && e.options.Stderr != nil {
+		_, _ = fmt.Fprintf(e.options.Stderr,
+			"fedsim: run %s: its learner does not save its state: a resumed run starts from the beginning\n", e.run.ID)
 	}
 	return err
 }
 
-// setup returns the setup of a run, without its schedule, journal and checkpoints, and the
-// recording that the run shares with others, or nil.
-func (r *runner) setup(run *scenario.RunSpec, p *prepared, phase string) (*learning.Setup, *recording, error) {
+// method is the method of a run: that of the registry, or what stands for it in the run.
+type method struct {
+	factory algorithms.Factory
+	shared  *recording   // that the run reads; nil: it computes for itself
+	end     func() error // ends a learner in another process; nil: there is none
+}
+
+// method returns the method of a run. All that may stand for the registered one is here: its time alone, a learner
+// in another process, or a recording that the run shares with others.
+func (r *runner) method(run *scenario.RunSpec, p *prepared, phase, name string) (m method, err error) {
 	s := &run.Settings
 	if run.Algorithm == scenario.Driven {
-		return nil, nil, config.Problem{Key: "methods." + run.Method + ".algorithm", Value: run.Algorithm, Want: "needs the program that drives it: that program starts fedsim engine SCENARIO"}
+		return m,
+			config.Problem{Key: "methods." + run.Method + ".algorithm", Value: run.Algorithm,
+				Want: "needs the program that drives it: that program starts fedsim engine SCENARIO"}
 	}
-	factory, ok := algorithms.Lookup(run.Algorithm)
-	if !ok {
-		return nil, nil, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
+	var ok bool
+	if m.factory, ok = algorithms.Lookup(run.Algorithm); !ok {
+		return m, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
 	}
-	about := run.Describe(mtl.Shape{})
-	if s.Run.Model && about.Own {
-		return nil, nil, config.Problem{Key: "run.model", Value: true, Want: "must be false: " + factory.Name + " has no linear model to write"}
+	if about := run.Describe(mtl.Shape{}); s.Run.Model && about.Own {
+		return m,
+			config.Problem{Key: "run.model", Value: true,
+				Want: "must be false: " + m.factory.Name + " has no linear model to write"}
 	}
-	var shared *recording
 	if s.Run.Mode == scenario.Timing {
-		factory = factory.Timed()
-	} else if p.problem != nil {
+		m.factory = m.factory.Timed()
+		return m, nil
+	}
+	if p.problem != nil {
 		if want, fits := scenario.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
-			return nil, nil, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
+			return m, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
 		}
 		if err := r.prepare.fitsRun(run, p.problem); err != nil {
-			return nil, nil, err
-		}
-		if (phase == "tuning" || !s.Run.Model) && r.recordable(run, len(p.rows)) {
-			var err error
-			if shared, err = r.record(run, p, factory); err != nil {
-				return nil, nil, err
-			}
-			if shared != nil {
-				factory.New = shared.New
-			}
+			return m, err
 		}
 	}
+	if o, ok := run.Options.(algorithms.Outside); ok {
+		m.factory, m.end = r.external(m.factory, run, p, name, o)
+		return m, nil
+	}
+	if p.problem != nil && (phase == "tuning" || !s.Run.Model) && r.recordable(run, len(p.rows)) {
+		if m.shared, err = r.record(run, p, m.factory); m.shared != nil {
+			m.factory = m.shared.Follow(m.factory)
+		}
+	}
+	return m, err
+}
+
+// setup returns the setup of a run of a method, without its schedule, journal and checkpoints.
+func (r *runner) setup(run *scenario.RunSpec, p *prepared, factory algorithms.Factory) (*learning.Setup, error) {
+	s := &run.Settings
 	setup, err := r.prepare.server(run, p)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if s.Run.Mode == scenario.Learning && p.problem == nil {
 		setup.Shape.Hidden = mtl.Widths{} // the learner has another model
 	}
 	setup.Problem, setup.Coupling, setup.Factory, setup.Options = p.problem, p.coupling, factory, run.Options
 	setup.Pool, setup.Queue = r.pool, r.options.Queue
-	return setup, shared, nil
+	return setup, nil
 }
 
 // server returns the setup of the server of a run and of its system, without its method.
@@ -226,13 +246,10 @@ func (p *preparer) server(run *scenario.RunSpec, of *prepared) (*learning.Setup,
 		return nil, err
 	}
 	setup := &learning.Setup{
-		Setup:       federation.Setup{System: system, Config: s.Federation},
-		Compression: &s.Compression, Shape: of.shape, PerTask: s.Data.ClientsPerTask,
+		Setup:  federation.Setup{System: system, Config: s.Federation},
+		Coding: s.Coding(), Privacy: s.Privacy(), Shape: of.shape, PerTask: s.Data.ClientsPerTask,
 	}
 	setup.Shape.Hidden = s.Problem.Hidden
-	if s.Privacy.On() {
-		setup.Privacy = &s.Privacy
-	}
 	return setup, nil
 }
 
@@ -265,7 +282,8 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 func resultOf(run *scenario.RunSpec) results.Run {
 	r := results.Run{
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
-		Point: run.Point, Tuning: results.Tuning{Tuned: run.Tuned}, Seed: run.Seed, Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
+		Point: run.Point, Tuning: results.Tuning{Tuned: run.Tuned}, Seed: run.Seed,
+		Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
 		Objective: objectiveOf(run), Protocol: run.Settings.Federation.InForce(), StopAt: run.Settings.Run.StopAt,
 	}
 	r.ReportLast = run.Settings.Run.LastEvaluations(false)
@@ -290,26 +308,6 @@ func objectiveOf(run *scenario.RunSpec) string {
 	of := fnv.New64a()
 	fmt.Fprintf(of, "%+v %t %d", s.Problem, s.Data.Pool, s.Run.Outer)
 	return results.Hash(of.Sum64()).String()
-}
-
-// Driven returns the setup of a run that another program drives, without a method, and
-// what results say of the run. It reads the sizes of the data only: nothing is generated
-// and no optimum is computed.
-func Driven(ctx context.Context, run *scenario.RunSpec) (*session.Setup, results.Run, error) {
-	about := resultOf(run)
-	about.Optimum, about.OptimumGap = math.NaN(), math.NaN()
-	p := &preparer{Preparation: &Preparation{}, ctx: ctx}
-	sized, err := p.sizesOf(&run.Settings)
-	if err != nil {
-		return nil, about, err
-	}
-	setup, err := p.server(run, sized)
-	if err != nil {
-		return nil, about, err
-	}
-	return &session.Setup{
-		Setup: setup.Setup, PassFLOPs: float64(setup.MinRows()) * setup.Shape.StepFLOPs(), Values: setup.Shape.Values(),
-	}, about, nil
 }
 
 func follow(s *clients.System, recorded *traces.Combined) {

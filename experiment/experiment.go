@@ -9,9 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
-	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms"
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/parallel"
 	"fedsim/mtl"
@@ -35,6 +36,10 @@ type Options struct {
 	// Recorder records the runs; nil: nothing is recorded. An error of it ends all runs.
 	Recorder results.Recorder
 
+	// Next returns the places of the runs that are made now, also of those that are recorded already; none: all are
+	// made. It is called again after each batch; nil: one batch has all runs.
+	Next func() (places []int, err error)
+
 	// Journal returns the journal of a run with a number of devices, or nil. It is
 	// called before each run, but not for tuning. Calls may overlap.
 	Journal func(run *scenario.RunSpec, devices int) federation.Journal
@@ -54,19 +59,20 @@ type Options struct {
 	// Checkpoints saves unfinished work at the ends of rounds and when ctx ends.
 	Checkpoints CheckpointPolicy
 
-	// Only reports whether to make the run at a place; nil: all runs. Shared stores what
-	// several calls need that make different items of the same scenario: digests of data, reference
-	// optima and complete tunings; nil: the store of Checkpoints. Shares reports
-	// whether another call needs a state of Shared; nil: it may. Preparation holds data and problems
-	// for several calls; nil: they are prepared for this one.
-	Only        func(place int) bool
-	Shared      CheckpointStore
-	Shares      func(state string) bool
-	Preparation *Preparation
-
 	// AllowOtherProgram resumes runs of an external model with another program than before the
 	// interruption. The results say so.
 	AllowOtherProgram bool
+
+	only   func(place int) bool // reports whether to make the run at a place; nil: all runs
+	shared Shared
+}
+
+// Shared is what several calls of Do share that make different items of the same scenario.
+type Shared struct {
+	// of digests of data, reference optima and complete tunings; nil: that of Options.Checkpoints
+	Store       CheckpointStore
+	Needs       func(state string) bool // reports whether another call needs a state; nil: it may
+	Preparation *Preparation            // of data and problems; nil: they are prepared for this call
 }
 
 // Progress is the progress of a scenario.
@@ -79,38 +85,91 @@ type Progress struct {
 	Phase       string  // "preparing", "tuning" or "running"
 }
 
-// Total returns the number of runs of experiments, without candidates that lose.
+// Total returns the number of runs of experiments, without candidates that lose; 0: as many as make results certain.
 func Total(experiments []scenario.Experiment) int {
 	n := 0
 	for j := range scenario.Jobs(experiments) {
+		if untilCertain(j) {
+			return 0
+		}
 		n += len(j.Seeds)
 	}
 	return n
 }
 
+func untilCertain(j *scenario.Job) bool { return scenario.Seeds(j.Seeds).UntilCertain() }
+
+// requireSeeds refuses seeds that are added until results are certain.
+func requireSeeds(experiments []scenario.Experiment) error {
+	for j := range scenario.Jobs(experiments) {
+		if untilCertain(j) {
+			return config.Problem{Key: "run.seeds", Value: "until-certain", Want: "must be a list here, as " +
+				"--set run.seeds=[1,2,3]: only fedsim run and fedsim settle add seeds until results are certain"}
+		}
+	}
+	return nil
+}
+
 // Run runs expanded experiments. The index of a run counts jobs in their order, and the
 // seeds of each. When ctx ends, runs stop after their round and finish as interrupted;
-// the error then wraps that of ctx. An error of a run ends all runs.
+// the error then wraps that of ctx. An error of a run ends all runs. Seeds that are added until results are certain
+// require o.Next.
 func Run(ctx context.Context, experiments []scenario.Experiment, o Options) error {
 	return run(ctx, experiments, o, mostRecorded)
 }
 
 func run(ctx context.Context, experiments []scenario.Experiment, o Options, mostRecorded int) error {
+	if o.Next == nil {
+		if err := requireSeeds(experiments); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, mostRecorded)
-	defer r.endLearners()
-	r.simulate(r.jobs(experiments))
+	defer r.endPrograms()
+	for r.next() {
+		jobs := r.jobs(experiments)
+		r.simulate(jobs)
+		for i := range jobs {
+			if !jobs[i].allDone { // else its trials are still in the checkpoint
+				r.tuned[jobs[i].name()] = &jobs[i]
+			}
+		}
+		if r.options.Estimate = nil; r.options.Next == nil {
+			break
+		}
+	}
 	return context.Cause(ctx)
 }
 
-// endLearners ends the processes of learners. Their runs are finished: what fails now is
-// only a warning.
-func (r *runner) endLearners() {
-	if r.ctx.Err() != nil { // the user waits
-		r.learners.Remind(r.options.Clock, external.Reminders{After: time.Second / 2, Every: time.Minute})
+// next restricts the runs to the next batch; false: there is none.
+func (r *runner) next() bool {
+	if r.options.Next == nil || r.ctx.Err() != nil {
+		return r.ctx.Err() == nil
 	}
-	if err := r.learners.Close(); err != nil && r.options.Stderr != nil {
+	list, err := r.options.Next()
+	if err != nil {
+		r.cancel(err)
+	}
+	places := map[int]bool{}
+	for _, at := range list {
+		places[at] = true
+	}
+	r.options.only = func(place int) bool { return places[place] }
+	return len(places) > 0
+}
+
+// endPrograms ends the processes of learners and models. Their runs are finished: what fails now is
+// only a warning.
+func (r *runner) endPrograms() {
+	if r.programs == nil {
+		return
+	}
+	if r.ctx.Err() != nil { // the user waits
+		r.programs.Remind(r.options.Clock, rooms.Reminders{After: time.Second / 2, Every: time.Minute})
+	}
+	if err := r.programs.Close(); err != nil && r.options.Stderr != nil {
 		_, _ = fmt.Fprintf(r.options.Stderr, "fedsim: warning: %v\n", err)
 	}
 }
@@ -132,8 +191,9 @@ type runner struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	learners     *external.Learners
+	programs     rooms.Programs // of learners and models; nil: no room has any
 	declarations declarations
+	tuned        map[string]*job // of earlier batches, by name
 
 	recordings   memo[recordingKey, *recording]
 	mostRecorded int
@@ -148,19 +208,23 @@ type runner struct {
 }
 
 func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, mostRecorded int) *runner {
-	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded}
+	r := &runner{options: o, pool: parallel.NewPool(o.Workers), ctx: ctx, cancel: cancel, mostRecorded: mostRecorded,
+		tuned: map[string]*job{}}
 	r.prepare = &preparer{
-		Preparation: o.Preparation, ctx: ctx, pool: r.pool, policy: r.shared(), saver: r.stateSaver, memory: o.Memory,
+		Preparation: o.shared.Preparation, ctx: ctx, pool: r.pool, policy: r.shared(), saver: r.stateSaver,
+		memory: o.Memory,
 	}
 	if r.prepare.Preparation == nil {
 		r.prepare.Preparation = &Preparation{}
 	}
 	// A run that is interrupted ends after its round.
-	r.learners = external.NewLearners(context.WithoutCancel(ctx), o.Stderr)
-	r.prepare.learners, r.prepare.otherProgram = r.learners, o.AllowOtherProgram
-	r.learners.Remind(o.Clock, external.Reminders{After: 10 * time.Second, Every: time.Minute})
-	if o.Waits != nil {
-		o.Waits(r.learners.Pending)
+	r.programs = rooms.StartPrograms(context.WithoutCancel(ctx), o.Stderr)
+	r.prepare.others, r.prepare.otherProgram = r.programs, o.AllowOtherProgram
+	if r.programs != nil {
+		r.programs.Remind(o.Clock, rooms.Reminders{After: 10 * time.Second, Every: time.Minute})
+		if o.Waits != nil {
+			o.Waits(r.programs.Pending)
+		}
 	}
 	return r
 }
@@ -168,16 +232,16 @@ func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, m
 // shared returns the policy of states that several calls share.
 func (r *runner) shared() CheckpointPolicy {
 	policy := r.options.Checkpoints
-	if r.options.Shared != nil {
-		policy.Store, policy.Clock = r.options.Shared, r.options.Clock
+	if r.options.shared.Store != nil {
+		policy.Store, policy.Clock = r.options.shared.Store, r.options.Clock
 	}
 	return policy
 }
 
 // stateSaver returns the saver of a complete state, and whether other calls need it.
 func (r *runner) stateSaver(name string) (saver *checkpoint.Saver, shared bool) {
-	shared = r.options.Shared != nil && (r.options.Shares == nil || r.options.Shares(name))
-	if !shared {
+	of := &r.options.shared
+	if shared = of.Store != nil && (of.Needs == nil || of.Needs(name)); !shared {
 		return r.saver(name), false
 	}
 	return r.shared().Saver(r.ctx, name), true
@@ -270,7 +334,8 @@ func (r *runner) repeat(rep repetition) {
 	} else {
 		stop := run.Settings.Run.StopAt
 		metric, _ := (&results.Run{Metrics: out.Metrics}).Metric(stop.Metric)
-		result.ReportLast = run.Settings.Run.LastEvaluations(stop.IsSet() && metric.Reached(metric.Of(&last), stop.Value))
+		result.ReportLast = run.Settings.Run.LastEvaluations(stop.IsSet() &&
+			metric.Reached(metric.Of(&last), stop.Value))
 	}
 	result.Warnings = append(rep.job.warnings(&run, p), out.Warnings...)
 	result.ProgramTime = rec.about.ProgramTime

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/recordtest"
@@ -41,25 +42,21 @@ sweep = { "network.profile" = ["lte", "wifi"] }
 func TestRunsCarryTheirIndex(t *testing.T) {
 	e := parse(t, several)
 	want := expected(e)
-	if len(want) != 18 || Total(e) != 18 {
-		t.Fatalf("%d runs, Total %d, want 18", len(want), Total(e))
-	}
+	expect.Must(t, len(want) == 18 && Total(e) == 18, "%d runs, Total %d, want 18", len(want), Total(e))
 	first := mustGather(t, e, Options{Workers: 1})
 	for _, workers := range []int{1, 2, 8} {
 		runs := mustGather(t, e, Options{Workers: workers})
 		for i, id := range want {
 			r, ok := runs[i]
-			if !ok || r.ID != id || r.Status != results.Done || len(r.Rounds) != 31 || r.WallS < 0 {
-				t.Errorf("%d workers: run %d is %s (%s, %d rows), want %s", workers, i, r.ID, r.Status, len(r.Rounds), id)
-			}
-			if text(r) != text(first[i]) {
-				t.Errorf("%d workers: run %s has other bits", workers, id)
-			}
+			expect.That(t, ok && r.ID == id && r.Status == results.Done && len(r.Rounds) == 31 && r.WallS >= 0,
+				"%d workers: run %d is %s (%s, %d rows), want %s", workers, i, r.ID, r.Status, len(r.Rounds), id)
+			expect.That(t, text(r) == text(first[i]), "%d workers: run %s has other bits", workers, id)
 		}
 	}
 	r := first[4]
 	if r.Experiment != "first" || r.Method != "MOCHA" || r.Algorithm != "mocha" || r.Seed != 2 ||
-		len(r.Point) != 1 || r.Point[0] != (results.Setting{Key: "faults.drop_probability", Value: "0"}) || r.Tuned != nil {
+		len(r.Point) != 1 || r.Point[0] != (results.Setting{Key: "faults.drop_probability", Value: "0"}) ||
+		r.Tuned != nil {
 		t.Errorf("run 4: %+v", r)
 	}
 }
@@ -82,19 +79,17 @@ sweep = { "methods.probe.options.fail" = [false, true], "problem.lambda" = [0.1,
 		}
 		for _, workers := range []int{1, 4} {
 			runs, err := gather(t.Context(), e, Options{Workers: workers})
-			if !errors.Is(err, errProbe) || Interrupted(err) {
-				t.Fatalf("%s, %d workers: error %v", protocol, workers, err)
-			}
-			if want := `: starting probe: the probe refuses`; !strings.HasPrefix(err.Error(), "run x/probe/methods.probe.options.fail=true/") || !strings.HasSuffix(err.Error(), want) {
+			expect.Must(t, errors.Is(err, errProbe) && !Interrupted(err),
+				"%s, %d workers: error %v", protocol, workers, err)
+			if want := `: starting probe: the probe refuses`; !strings.HasPrefix(err.Error(),
+				"run x/probe/methods.probe.options.fail=true/") || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s, %d workers: %q does not name the run and the failed method", protocol, workers, err)
 			}
-			if workers == 1 && len(runs) != before {
-				t.Errorf("%s: %d runs finished, want the %d before the error", protocol, len(runs), before)
-			}
+			expect.That(t, workers != 1 || len(runs) == before,
+				"%s: %d runs finished, want the %d before the error", protocol, len(runs), before)
 			for i, r := range runs {
-				if r.Algorithm == "probe" && e[0].Jobs[i].Candidates[0].Options.(*probeOptions).Fail {
-					t.Errorf("%s: run %s finished", protocol, r.ID)
-				}
+				expect.That(t, r.Algorithm != "probe" || !e[0].Jobs[i].Candidates[0].Options.(*probeOptions).Fail,
+					"%s: run %s finished", protocol, r.ID)
 			}
 		}
 	}
@@ -109,7 +104,8 @@ never = [0]
 `)
 	_, err := gather(t.Context(), e, Options{})
 	var p config.Problem
-	if !errors.As(err, &p) || p.Key != "faults.never" || !strings.HasPrefix(err.Error(), "run small/cocoa/seed=1: faults.never") {
+	if !errors.As(err, &p) || p.Key != "faults.never" ||
+		!strings.HasPrefix(err.Error(), "run small/cocoa/seed=1: faults.never") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -123,10 +119,10 @@ func (full) Write(*results.Round) error { return errFull }
 
 // A round that cannot be recorded ends all runs, and its own does not end.
 func TestAnErrorOfARoundEndsAll(t *testing.T) {
-	recorder := &recordtest.Recorder{Clients: full{}, End: func(int, results.Run) error { t.Error("the run was recorded"); return nil }}
-	if err := Run(t.Context(), parse(t, several), Options{Workers: 1, Clock: time.Now, Recorder: recorder}); !errors.Is(err, errFull) {
-		t.Errorf("error %v", err)
-	}
+	recorder := &recordtest.Recorder{Clients: full{},
+		End: func(int, results.Run) error { t.Error("the run was recorded"); return nil }}
+	err := Run(t.Context(), parse(t, several), Options{Workers: 1, Clock: time.Now, Recorder: recorder})
+	expect.That(t, errors.Is(err, errFull), "error %v", err)
 }
 
 // What receives the runs may fail, as a disk does: that ends all.
@@ -134,16 +130,15 @@ func TestAnErrorOfTheReceiverEndsAll(t *testing.T) {
 	e := parse(t, several)
 	full := errors.New("the disk is full")
 	count := 0
-	err := Run(t.Context(), e, Options{Workers: 1, Clock: time.Now, Recorder: &recordtest.Recorder{End: func(int, results.Run) error {
-		count++
-		if count == 3 {
-			return full
-		}
-		return nil
-	}}})
-	if !errors.Is(err, full) || count != 3 {
-		t.Errorf("error %v after %d runs, want %v after 3", err, count, full)
-	}
+	err := Run(t.Context(), e,
+		Options{Workers: 1, Clock: time.Now, Recorder: &recordtest.Recorder{End: func(int, results.Run) error {
+			count++
+			if count == 3 {
+				return full
+			}
+			return nil
+		}}})
+	expect.That(t, errors.Is(err, full) && count == 3, "error %v after %d runs, want %v after 3", err, count, full)
 }
 
 // When the context ends, runs under way stop after their round and are handed
@@ -160,44 +155,31 @@ func TestCancellation(t *testing.T) {
 			}
 		}})
 		cancel()
-		if !errors.Is(err, context.Canceled) || !Interrupted(err) {
-			t.Fatalf("%d workers: error %v", workers, err)
-		}
-		if len(runs) == 0 || len(runs) == Total(e) {
-			t.Fatalf("%d workers: %d runs finished", workers, len(runs))
-		}
+		expect.Must(t, errors.Is(err, context.Canceled) && Interrupted(err), "%d workers: error %v", workers, err)
+		expect.Must(t, len(runs) != 0 && len(runs) != Total(e), "%d workers: %d runs finished", workers, len(runs))
 		stopped := 0
 		for i, r := range runs {
-			if r.ID != whole[i].ID {
-				t.Errorf("run %d is %s, want %s", i, r.ID, whole[i].ID)
-			}
+			expect.That(t, r.ID == whole[i].ID, "run %d is %s, want %s", i, r.ID, whole[i].ID)
 			if r.Status == results.Interrupted {
 				stopped++
 				cut := whole[i]
 				cut.Status, cut.Rounds = results.Interrupted, cut.Rounds[:len(r.Rounds)]
 				cut.EventHash, cut.ModelHash = r.EventHash, r.ModelHash
-				if text(r) != text(cut) || len(r.Rounds) == len(whole[i].Rounds) {
-					t.Errorf("run %s is not the beginning of the whole", r.ID)
-				}
+				expect.That(t, text(r) == text(cut) && len(r.Rounds) != len(whole[i].Rounds),
+					"run %s is not the beginning of the whole", r.ID)
 			} else if text(r) != text(whole[i]) {
 				t.Errorf("run %s was finished and differs from the whole", r.ID)
 			}
 		}
-		if stopped == 0 {
-			t.Errorf("%d workers: no run was interrupted", workers)
-		}
+		expect.That(t, stopped != 0, "%d workers: no run was interrupted", workers)
 	}
 	// Before anything has begun, nothing is done.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	before := probes.Load()
 	runs, err := gather(ctx, parse(t, "[methods.probe]"), Options{})
-	if len(runs) != 0 || !Interrupted(err) || probes.Load() != before {
-		t.Errorf("%d runs, error %v", len(runs), err)
-	}
-	if Interrupted(nil) || Interrupted(errProbe) {
-		t.Error("other errors are taken for an interruption")
-	}
+	expect.That(t, len(runs) == 0 && Interrupted(err) && probes.Load() == before, "%d runs, error %v", len(runs), err)
+	expect.That(t, !Interrupted(nil) && !Interrupted(errProbe), "other errors are taken for an interruption")
 }
 
 // The context also ends the search for a reference optimum, which may take longer
@@ -213,9 +195,7 @@ func TestCancellationOfPreparations(t *testing.T) {
 			time.AfterFunc(50*time.Millisecond, cancel)
 		}
 	}})
-	if len(runs) != 0 || !Interrupted(err) {
-		t.Errorf("%d runs, error %v", len(runs), err)
-	}
+	expect.That(t, len(runs) == 0 && Interrupted(err), "%d runs, error %v", len(runs), err)
 }
 
 // A run that stalls is handed on with the reason, and the others go on.
@@ -224,10 +204,11 @@ func TestStalledRunsAreHandedOn(t *testing.T) {
 [methods.mocha]
 [[experiment]]
 name = "x"
-set = { "devices.charging" = "never" }
-sweep = { "devices.battery_wh" = [1e-7, -1] }
+set = { "devices.charging.when" = "never" }
+sweep = { "devices.battery.wh" = [1e-7, "mains"] }
 `), Options{})
-	if r := runs[0]; r.Status != results.Stalled || !strings.Contains(r.Reason, "empty battery") || len(r.Rounds) >= 31 {
+	if r := runs[0]; r.Status != results.Stalled || !strings.Contains(r.Reason, "empty battery") ||
+		len(r.Rounds) >= 31 {
 		t.Errorf("%s (%s) after %d rows", r.Status, r.Reason, len(r.Rounds))
 	}
 	if r := runs[1]; r.Status != results.Done || r.Reason != "" || len(r.Rounds) != 31 {
@@ -253,37 +234,26 @@ sweep = { "data.seed" = [1, 2] }
 	r := newRunner(ctx, cancel, Options{Workers: 8}, 0)
 	jobs := r.jobs(e)
 	r.ready(jobs)
-	if err := context.Cause(ctx); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, context.Cause(ctx))
 	// Two lambdas by two numbers of outer iterations, one or two of them with the
 	// data of another seed.
-	if n := len(r.prepare.problems.known); n != 2*2+2 {
-		t.Errorf("%d problems, want 6", n)
-	}
-	if n := len(r.prepare.splits.known); n != 2 {
-		t.Errorf("%d splits, want 2", n)
-	}
+	n := len(r.prepare.problems.known)
+	expect.That(t, n == 2*2+2, "%d problems, want 6", n)
+	n = len(r.prepare.splits.known)
+	expect.That(t, n == 2, "%d splits, want 2", n)
 	seen := map[*prepared]int{}
 	for _, j := range jobs {
 		for _, run := range j.Candidates {
-			p, err := r.prepare.prepare(&run.Settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := expect.Value(r.prepare.prepare(&run.Settings))(t)
 			seen[p]++
-			first, err := r.prepare.prepare(&e[0].Jobs[0].Candidates[0].Settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := expect.Value(r.prepare.prepare(&e[0].Jobs[0].Candidates[0].Settings))(t)
 			if same := run.Settings.Data.Seed == 1; same != (p.problem.Train == first.problem.Train) {
 				t.Errorf("run %s shares the data of the first: %v", run.ID, !same)
 			}
 		}
 	}
-	if len(seen) != 6 || len(r.prepare.problems.known) != 6 {
-		t.Errorf("%d problems serve the runs, want 6", len(seen))
-	}
+	expect.That(t, len(seen) == 6 && len(r.prepare.problems.known) == 6,
+		"%d problems serve the runs, want 6", len(seen))
 }
 
 // A file of data may be gone once it was read; one that cannot be read is an
@@ -307,26 +277,21 @@ func TestDataAreReadOnce(t *testing.T) {
 [[experiment]]
 name = "x"
 [experiment.set]
-"data.synthetic" = { clients = 0, features = 0, rows_min = 0, rows_max = 0 }
 "data.source" = "csv"
 "data.path" = "`+filepath.ToSlash(path)+`"
-`)
+`, "data.synthetic.clients=", "data.synthetic.features=", "data.synthetic.rows_min=", "data.synthetic.rows_max=")
 	removed := false
 	runs, err := gather(t.Context(), e, Options{Workers: 1, Progress: func(p Progress) {
 		if p.Phase == "running" && !removed {
 			removed = true
-			if err := os.Remove(path); err != nil {
-				t.Error(err)
-			}
+			err := os.Remove(path)
+			expect.That(t, err == nil, "%v", err)
 		}
 	}})
-	if err != nil || len(runs) != 2 || !removed {
-		t.Fatalf("%d runs, error %v", len(runs), err)
-	}
+	expect.Must(t, err == nil && len(runs) == 2 && removed, "%d runs, error %v", len(runs), err)
 	runs, err = gather(t.Context(), e, Options{Workers: 2})
-	if !errors.Is(err, fs.ErrNotExist) || len(runs) != 0 || Interrupted(err) {
-		t.Errorf("%d runs, error %v: want one of the file system", len(runs), err)
-	}
+	expect.That(t, errors.Is(err, fs.ErrNotExist) && len(runs) == 0 && !Interrupted(err),
+		"%d runs, error %v: want one of the file system", len(runs), err)
 }
 
 // The reference optimum belongs to the problem: one W update is measured against the
@@ -340,28 +305,23 @@ options.epochs = 5
 [[experiment]]
 name = "x"
 sweep = { "run.outer" = [1, 4] }
-`, "run.rounds=400", "problem.warm_omega=0"), Options{})
+`, "run.rounds=400", "problem.regularizer_options.warm_start=0"), Options{})
 	for i, r := range runs {
 		last, _ := r.Last()
-		if math.IsNaN(r.Optimum) || r.OptimumGap > []float64{1e-6, 1e-5}[i] || r.OptimumGap < 0 {
-			t.Errorf("run %s: optimum %g within %g", r.ID, r.Optimum, r.OptimumGap)
-		}
+		expect.That(t, !math.IsNaN(r.Optimum) && r.OptimumGap <= []float64{1e-6, 1e-5}[i] && r.OptimumGap >= 0,
+			"run %s: optimum %g within %g", r.ID, r.Optimum, r.OptimumGap)
 		for _, x := range r.Rounds {
 			if want := (x.Primal - r.Optimum) / r.Optimum; math.Abs(x.Suboptimality-want) > 1e-12 {
 				t.Fatalf("run %s, round %d: sub-optimality %g, want %g", r.ID, x.Round, x.Suboptimality, want)
 			}
-			if x.Suboptimality < -1e-12 {
-				t.Errorf("round %d is better than the optimum by %g", x.Round, x.Suboptimality)
-			}
+			expect.That(t, x.Suboptimality >= -1e-12,
+				"round %d is better than the optimum by %g", x.Round, x.Suboptimality)
 		}
 		// Three updates of Omega alternate to 2.4 % above the joint optimum.
-		if last.Suboptimality > []float64{0.02, 0.03}[i] {
-			t.Errorf("run %s ends at %g", r.ID, last.Suboptimality)
-		}
+		expect.That(t, last.Suboptimality <= []float64{0.02, 0.03}[i], "run %s ends at %g", r.ID, last.Suboptimality)
 	}
-	if runs[1].Optimum >= runs[0].Optimum {
-		t.Errorf("with a learnt coupling the optimum is %g, with the first one %g", runs[1].Optimum, runs[0].Optimum)
-	}
+	expect.That(t, runs[1].Optimum < runs[0].Optimum,
+		"with a learnt coupling the optimum is %g, with the first one %g", runs[1].Optimum, runs[0].Optimum)
 }
 
 // Runs end where the scenario says.
@@ -385,7 +345,8 @@ func TestRunsEndAsTheScenarioSays(t *testing.T) {
 	if n := len(r); n <= 101 || r[n-1].TimeS < most || r[n-2].TimeS >= most || r[end.Round].Primal != end.Primal {
 		t.Errorf("rounds = 0: %d rounds, %g s of %g", n-1, r[n-1].TimeS, most)
 	}
-	if r := e("run.eval_every=4"); len(r.Rounds) != 31 || !math.IsNaN(r.Rounds[3].Primal) || r.Rounds[4].Primal != whole.Rounds[4].Primal {
+	if r := e("run.eval_every=4"); len(r.Rounds) != 31 || !math.IsNaN(r.Rounds[3].Primal) ||
+		r.Rounds[4].Primal != whole.Rounds[4].Primal {
 		t.Errorf("eval_every = 4: %+v", r.Rounds[:5])
 	}
 }
@@ -408,9 +369,7 @@ seeds = 2
 		var last Progress
 		phases := map[string]int{}
 		mustGather(t, e, Options{Workers: workers, Progress: func(p Progress) {
-			if inside.Add(1) != 1 {
-				t.Error("calls overlap")
-			}
+			expect.That(t, inside.Add(1) == 1, "calls overlap")
 			phases[p.Phase]++
 			if p.Share < last.Share-1e-12 || p.Done < last.Done || p.Share > 1+1e-9 || p.Done > p.Total || p.Run == "" {
 				t.Errorf("%+v after %+v", p, last)
@@ -421,11 +380,9 @@ seeds = 2
 			last = p
 			inside.Add(-1)
 		}})
-		if last.Done != last.Total || math.Abs(last.Share-1) > 1e-9 {
-			t.Errorf("%d workers: ends with %+v", workers, last)
-		}
-		if phases["preparing"] == 0 || phases["tuning"] == 0 || phases["running"] == 0 || len(phases) != 3 {
-			t.Errorf("%d workers: phases %v", workers, phases)
-		}
+		expect.That(t, last.Done == last.Total && math.Abs(last.Share-1) <= 1e-9,
+			"%d workers: ends with %+v", workers, last)
+		expect.That(t, phases["preparing"] != 0 && phases["tuning"] != 0 && phases["running"] != 0 && len(phases) == 3,
+			"%d workers: phases %v", workers, phases)
 	}
 }

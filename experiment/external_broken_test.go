@@ -11,7 +11,8 @@ import (
 func (r *run) broken(q *request, text []byte) []byte {
 	var op, fault string
 	var round int
-	if n, _ := fmt.Sscanf(strings.ReplaceAll(r.Fault, "/", " "), "%s %s %d", &op, &fault, &round); n < 2 || op != q.Op || round != 0 && round != q.Round {
+	if n, _ := fmt.Sscanf(strings.ReplaceAll(r.Fault, "/", " "), "%s %s %d", &op, &fault, &round); n < 2 ||
+		op != q.Op || round != 0 && round != q.Round {
 		return text
 	}
 	replace := func(old, new string) []byte {

@@ -129,7 +129,8 @@ func answer(runs map[int]*run, q *request) any {
 		runs[q.Run] = r
 		d := 8 * r.problem.Features
 		about := &r.method.About
-		return object{"step_flops": about.Work.StepFLOPs, "down_bytes": d, "up_bytes": d, "one_model": about.Model == algorithms.OneModel}
+		return object{"step_flops": about.Work.StepFLOPs, "down_bytes": d, "up_bytes": d,
+			"one_model": about.Model == algorithms.OneModel}
 	}
 	r := runs[q.Run]
 	if r == nil {
@@ -153,7 +154,8 @@ func start(q *request) (*run, error) {
 		}
 	}
 	cfg := data.Defaults()
-	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = r.Tasks, r.Features, r.RowsMin, r.RowsMax
+	cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = r.Tasks, r.Features,
+		r.RowsMin, r.RowsMax
 	split, err := data.Prepare(cfg)
 	if err != nil {
 		return nil, err
@@ -216,22 +218,26 @@ func (r *run) answer(q *request) any {
 			if q.Round == 0 {
 				number = r.sent[w.Client] - 1
 			}
-			work := r.method.Solve(algorithms.Request{Device: w.Client, Steps: steps, Stream: rng.New(r.seed, rng.Solve, w.Client, number)})
-			done = append(done, object{"client": w.Client, "steps": work.Steps, "flops": work.FLOPs, "up_bytes": 8 * work.Values})
+			response := r.method.Solve(algorithms.Request{
+				Device: w.Client, Steps: steps, Stream: rng.New(r.seed, rng.Solve, w.Client, number),
+			})
+			done = append(done, object{
+				"client": w.Client, "steps": response.Steps, "flops": response.FLOPs, "up_bytes": 8 * response.Values,
+			})
 		}
 		return object{"work": done}
 	case "commit":
-		for i, t := range clients {
+		for i, client := range clients {
 			weight := 1.0
 			if q.Weights != nil {
 				weight = q.Weights[i]
 			}
-			r.method.Commit(t, weight)
+			r.method.Commit(client, weight)
 		}
 		return object{}
 	case "discard":
-		for _, t := range clients {
-			r.method.Discard(t)
+		for _, client := range clients {
+			r.method.Discard(client)
 		}
 		return object{}
 	case "end":
@@ -242,12 +248,13 @@ func (r *run) answer(q *request) any {
 		o := r.problem.Evaluate(nil, r.coupled, m.W, m.V, m.Duals)
 		var devices []int
 		var losses []float64
-		for t := range r.problem.Clients() {
-			devices, losses = append(devices, t), append(losses, r.loss(t))
+		for client := range r.problem.Clients() {
+			devices, losses = append(devices, client), append(losses, r.loss(client))
 		}
 		return object{
 			"metrics": []object{
-				{"split": "test", "name": "error", "value": o.TestError}, {"split": "train", "name": "error", "value": o.TrainError},
+				{"split": "test", "name": "error", "value": o.TestError},
+				{"split": "train", "name": "error", "value": o.TrainError},
 				{"split": "test", "name": "accuracy", "value": 1 - o.TestError},
 			},
 			"model_hash": fmt.Sprintf("%016x", learning.HashWeights(m.W, r.problem.StoredRows(m.W))),
@@ -255,8 +262,8 @@ func (r *run) answer(q *request) any {
 		}
 	case "loss":
 		losses := []float64{}
-		for _, t := range clients {
-			losses = append(losses, r.loss(t))
+		for _, client := range clients {
+			losses = append(losses, r.loss(client))
 		}
 		return object{"losses": losses}
 	case "send":
@@ -292,8 +299,8 @@ func (r *run) answer(q *request) any {
 	}
 }
 
-func (r *run) loss(t int) float64 {
-	return r.problem.LocalLoss(t, mtl.ModelRow(r.method.Model().W, r.problem.TaskOf(t)))
+func (r *run) loss(client int) float64 {
+	return r.problem.LocalLoss(client, mtl.ModelRow(r.method.Model().W, r.problem.TaskOf(client)))
 }
 
 func (r *run) code(c *state.Coder) error {

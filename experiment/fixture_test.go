@@ -13,6 +13,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/mtl"
 	"fedsim/results"
@@ -59,7 +60,7 @@ features = 6
 rows_min = 10
 rows_max = 30
 [problem]
-warm_omega = 1
+regularizer_options.warm_start = 1
 [run]
 rounds = 30
 `
@@ -77,20 +78,14 @@ func parsed(t testing.TB, source string, set ...string) *scenario.Scenario {
 // scenarioOf parses the whole text of a scenario.
 func scenarioOf(t testing.TB, text string, set ...string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Parse("small.toml", []byte(text), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(scenario.Parse("small.toml", []byte(text), set))(t)
 	return s
 }
 
 // tune is Tune that must not fail.
 func tune(t testing.TB, experiments []scenario.Experiment, o Options) []Grid {
 	t.Helper()
-	grids, err := Tune(t.Context(), experiments, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grids := expect.Value(Tune(t.Context(), experiments, o))(t)
 	return grids
 }
 
@@ -130,13 +125,8 @@ func gatherBy(o Options, call func(Options) error) (map[int]results.Run, error) 
 
 func mustGather(t testing.TB, experiments []scenario.Experiment, o Options) map[int]results.Run {
 	t.Helper()
-	runs, err := gather(t.Context(), experiments, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(runs) != Total(experiments) {
-		t.Fatalf("%d runs finished, want %d", len(runs), Total(experiments))
-	}
+	runs := expect.Value(gather(t.Context(), experiments, o))(t)
+	expect.Must(t, len(runs) == Total(experiments), "%d runs finished, want %d", len(runs), Total(experiments))
 	return runs
 }
 
@@ -187,9 +177,7 @@ func TestDeprecatedOptionsAreNoted(t *testing.T) {
 		"--set": parsed(t, method, "methods.x.options.passes=2"),
 		"sweep": parsed(t, method+"[[experiment]]\nname = \"a\"\nsweep = { \"methods.x.options.passes\" = [0, 1] }\n"),
 	} {
-		if !slices.Equal(s.Notes, want) {
-			t.Errorf("%s: %q", name, s.Notes)
-		}
+		expect.That(t, slices.Equal(s.Notes, want), "%s: %q", name, s.Notes)
 	}
 	if s := parsed(t, method+"options.passes = 0\n"); len(s.Notes) > 0 {
 		t.Errorf("the default: %q", s.Notes)

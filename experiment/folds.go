@@ -27,7 +27,8 @@ func (j *job) byFolds(folds int) []job {
 		if strings.HasSuffix(j.winner.Settings.Run.Metric, "_clients") {
 			one.Target.Metric += "_clients"
 		}
-		one.Point = append(slices.Clip(j.Grid.Point), results.Setting{Key: "seed", Value: strconv.FormatUint(j.Seeds[at], 10)})
+		one.Point = append(slices.Clip(j.Grid.Point),
+			results.Setting{Key: "seed", Value: strconv.FormatUint(j.Seeds[at], 10)})
 		jobs[i] = one
 	}
 	return jobs

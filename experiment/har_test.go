@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 )
 
 // Bounds of table1 on the human-activity data: global between 1.9 and 3.0 %, local at most
@@ -24,17 +25,14 @@ func TestErrorsOnHAR(t *testing.T) {
 	t.Setenv("FEDSIM_DATA", folder)
 	set := []string{"run.seeds=[2]", `experiment.table1.axis.data="Human Activity"`}
 	for _, method := range []string{"global", "local", "mtl"} {
-		set = append(set, "experiment.table1.tune."+method+`."problem.lambda"=[1e-4]`, "methods."+method+".options.path=[]")
+		set = append(set, "experiment.table1.tune."+method+`."problem.lambda"=[1e-4]`,
+			"methods."+method+".options.path=[]")
 	}
-	s, err := scenario.Load("table1", set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(scenario.Load("table1", set))(t)
 	for _, run := range mustGather(t, s.Experiments, Options{}) {
 		bounds := map[string][2]float64{"Global": {0.019, 0.03}, "Local": {0, 0.0134}, "MTL": {0, 0.0046}}[run.Method]
 		last, _ := run.Last()
-		if e := last.TestErrorClients; !(e >= bounds[0] && e <= bounds[1]) {
-			t.Errorf("%s: error %.2f %%, want it in %v", run.Method, 100*e, bounds)
-		}
+		e := last.TestErrorClients
+		expect.That(t, e >= bounds[0] && e <= bounds[1], "%s: error %.2f %%, want it in %v", run.Method, 100*e, bounds)
 	}
 }

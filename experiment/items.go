@@ -27,15 +27,24 @@ type Item struct {
 	Of     []string
 	Runs   []int    // places of its runs, increasing
 	Needs  []int    // indices of the items that must be made first, all of them before this one
-	States []string // names of its states in Options.Shared: it is made when all are there. Runs have none
+	States []string // names of its states in Shared.Store: it is made when all are there. Runs have none
 	Cost   Cost     // without that of Needs
 }
 
 // Items divides the work on a scenario into items, in an order in which all can be made: what several
 // others need, then the runs, those of the first seed first. Short items are packed
-// until they take a time in seconds, as estimated: see pack. It reads the sizes of the data.
-func Items(ctx context.Context, s *scenario.Scenario, longest float64) ([]Item, error) {
-	g := newGrouping(newRunner(ctx, nil, Options{}, mostRecorded))
+// until they take a time in seconds, as estimated: see pack. It reads the sizes of the data. nil places are all runs;
+// seeds that are added until results are certain require places.
+func Items(ctx context.Context, s *scenario.Scenario, longest float64, places []int) ([]Item, error) {
+	var o Options
+	if places == nil {
+		if err := requireSeeds(s.Experiments); err != nil {
+			return nil, err
+		}
+	} else {
+		o.only = func(place int) bool { return slices.Contains(places, place) }
+	}
+	g := newGrouping(newRunner(ctx, nil, o, mostRecorded))
 	if err := g.addAll(g.jobs(s.Experiments)); err != nil {
 		return nil, err
 	}
@@ -220,13 +229,13 @@ func with(list []int, more ...int) []int {
 }
 
 // Do makes an item, by its Kind and Of. o.Recorder records the runs of one; the states of others are
-// stored in o.Shared.
-func Do(ctx context.Context, s *scenario.Scenario, kind string, of []string, o Options) error {
+// stored in shared.Store.
+func Do(ctx context.Context, s *scenario.Scenario, kind string, of []string, o Options, shared Shared) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o.Only = placesOf(s.Experiments, kind, of)
+	o.only, o.shared = placesOf(s.Experiments, kind, of), shared
 	r := newRunner(ctx, cancel, o, mostRecorded)
-	defer r.endLearners()
+	defer r.endPrograms()
 	jobs := r.jobs(s.Experiments)
 	if len(jobs) == 0 {
 		return noItem(of, "a run or method of the scenario")

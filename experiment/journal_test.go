@@ -7,6 +7,7 @@ import (
 	"fedsim/engine"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/internal/tools/expect"
 )
 
 // rounds is a journal that counts the rounds of a run.
@@ -32,28 +33,22 @@ func TestJournalsOfRuns(t *testing.T) {
 	got := mustGather(t, e, Options{Workers: 2, Journal: func(run *scenario.RunSpec, devices int) federation.Journal {
 		mu.Lock()
 		defer mu.Unlock()
-		if seen[run.ID] != nil || devices != 5 {
-			t.Errorf("%s was asked twice, or has %d devices", run.ID, devices)
-		}
+		expect.That(t, seen[run.ID] == nil && devices == 5, "%s was asked twice, or has %d devices", run.ID, devices)
 		seen[run.ID] = &rounds{}
 		if run.Algorithm == "cocoa" {
 			return nil
 		}
 		return seen[run.ID]
 	}})
-	if len(seen) != len(want) {
-		t.Errorf("%d journals for %d runs", len(seen), len(want))
-	}
+	expect.That(t, len(seen) == len(want), "%d journals for %d runs", len(seen), len(want))
 	for i, r := range got {
-		if r.EventHash != want[i].EventHash || r.ModelHash != want[i].ModelHash {
-			t.Errorf("a journal changes %s", r.ID)
-		}
+		expect.That(t, r.EventHash == want[i].EventHash && r.ModelHash == want[i].ModelHash,
+			"a journal changes %s", r.ID)
 		n := len(r.Rounds) - 1
 		if r.Algorithm == "cocoa" {
 			n = 0
 		}
-		if s := seen[r.ID]; s == nil || s.closed != n || s.spent != 5*n {
-			t.Errorf("%s has %d rounds: the journal saw %+v", r.ID, n, s)
-		}
+		s := seen[r.ID]
+		expect.That(t, s != nil && s.closed == n && s.spent == 5*n, "%s has %d rounds: the journal saw %+v", r.ID, n, s)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -29,24 +30,26 @@ func init() {
 	algorithms.Register(algorithms.Factory{
 		Name: "stump", Summary: "the majority label", Reference: "none",
 		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
-			return algorithms.Description{Evaluated: algorithms.ByMethod, Own: true, Work: algorithms.Workload{StepFLOPs: 1}}
+			return algorithms.Description{Evaluated: algorithms.ByMethod, Own: true,
+				Work: algorithms.Workload{StepFLOPs: 1}}
 		},
 		Options: func() algorithms.Options { return &stumpOptions{} },
 		New: func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
 			n := len(s.Rows)
-			return &stump{Described: algorithms.Described{About: s.Description}, problem: &s, votes: make([]float64, n), counted: make([]bool, n), tentative: make([]bool, n)}, nil
+			return &stump{Described: algorithms.Described{About: s.Description}, problem: &s, votes: make([]float64, n),
+				counted: make([]bool, n), tentative: make([]bool, n)}, nil
 		},
 	})
 }
 
 func (s *stump) Begin() (algorithms.Sent, error) { return algorithms.Sent{Size: 1}, nil }
-func (s *stump) Solve(r algorithms.Request) algorithms.Work {
+func (s *stump) Solve(r algorithms.Request) algorithms.Response {
 	s.votes[r.Device] = 0
 	for _, y := range s.problem.Problem.Train.Clients[r.Device].Y {
 		s.votes[r.Device] += y
 	}
 	n := int(s.problem.Rows[r.Device])
-	return algorithms.Work{Steps: n, FLOPs: float64(n), Values: 1}
+	return algorithms.Response{Steps: n, FLOPs: float64(n), Values: 1}
 }
 func (s *stump) Discard(int)           {}
 func (s *stump) End() (float64, error) { return 1, nil }
@@ -76,29 +79,20 @@ func (s *stump) Evaluate() (algorithms.Evaluation, error) {
 func TestALearnerRunsFromAScenario(t *testing.T) {
 	const scenario = "[methods.stump]\n"
 	for _, protocol := range []string{"wait-for-all", "charged"} {
-		runs, err := gather(t.Context(), parse(t, scenario, "federation.protocol="+protocol), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(runs) != 1 || len(runs[0].Rounds) != 31 {
-			t.Fatalf("%s: %d runs", protocol, len(runs))
-		}
+		runs := expect.Value(gather(t.Context(), parse(t, scenario, "federation.protocol="+protocol), Options{}))(t)
+		expect.Must(t, len(runs) == 1 && len(runs[0].Rounds) == 31, "%s: %d runs", protocol, len(runs))
 		r := runs[0]
 		for h, x := range r.Rounds {
 			if !(x.TrainError >= 0 && x.TrainError <= 1) || !math.IsNaN(x.Suboptimality) || !math.IsNaN(x.Primal) {
 				t.Errorf("%s, round %d: %+v", protocol, h, x)
 			}
-			if h > 0 && (x.FLOPs == 0 || x.TimeS <= r.Rounds[h-1].TimeS || x.TrainError > 0.5) {
-				t.Errorf("%s, round %d: %+v", protocol, h, x)
-			}
+			expect.That(t, h == 0 || x.FLOPs != 0 && x.TimeS > r.Rounds[h-1].TimeS && x.TrainError <= 0.5,
+				"%s, round %d: %+v", protocol, h, x)
 		}
-		if r.ModelHash == 0 {
-			t.Errorf("%s: the hash of the model is not recorded", protocol)
-		}
+		expect.That(t, r.ModelHash != 0, "%s: the hash of the model is not recorded", protocol)
 	}
 	_, err := gather(t.Context(), parse(t, scenario, "run.model=true"), Options{})
 	var problem config.Problem
-	if !errors.As(err, &problem) || problem.Key != "run.model" {
-		t.Errorf("a model that is not linear is to be written: %v", err)
-	}
+	expect.That(t, errors.As(err, &problem) && problem.Key == "run.model",
+		"a model that is not linear is to be written: %v", err)
 }

@@ -9,6 +9,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 )
 
@@ -16,11 +17,11 @@ import (
 const limited = `
 [methods.local]
 options.epochs = 20
-set = { "problem.regularizer" = "independent", "problem.warm_omega" = 0 }
+set = { "problem.regularizer" = "independent", "problem.regularizer_options.warm_start" = 0 }
 [methods.pooled]
 algorithm = "mocha"
 options.epochs = 20
-set = { "problem.regularizer" = "independent", "problem.warm_omega" = 0, "data.pool" = true }
+set = { "problem.regularizer" = "independent", "problem.regularizer_options.warm_start" = 0, "data.pool" = true }
 [methods.mocha]
 options.epochs = 20
 [methods.fedavg]
@@ -32,7 +33,8 @@ name = "x"
 // at the optimum, by method.
 func limitsOf(t *testing.T, rounds string, o Options) (ends, limits map[string][2]float64) {
 	ends, limits = map[string][2]float64{}, map[string][2]float64{}
-	e := parse(t, limited, "run.rounds="+rounds, `run.client_metrics=["error"]`, "problem.loss=smoothed-hinge", "problem.optimum_gap=1e-10")
+	e := parse(t, limited, "run.rounds="+rounds, `run.client_metrics=["error"]`, "problem.loss=smoothed-hinge",
+		"problem.optimum.gap=1e-10")
 	for _, r := range mustGather(t, e, o) {
 		m, _ := r.Metric("test_error")
 		worst, _ := r.Metric("test_error_worst10")
@@ -53,24 +55,22 @@ func TestLimitsAreTheErrorsOfManyRounds(t *testing.T) {
 	many, same := limitsOf(t, "400", Options{})
 	differ := false
 	for _, method := range []string{"local", "pooled", "mocha"} {
-		if limits[method] != same[method] || many[method] != same[method] || math.IsNaN(same[method][0]+same[method][1]) {
-			t.Errorf("%s: errors %v after many rounds, limits %v and %v", method, many[method], limits[method], same[method])
+		if limits[method] != same[method] || many[method] != same[method] ||
+			math.IsNaN(same[method][0]+same[method][1]) {
+			t.Errorf("%s: errors %v after many rounds, limits %v and %v", method, many[method], limits[method],
+				same[method])
 		}
 		differ = differ || few[method] != limits[method]
 	}
-	if !differ {
-		t.Error("a round solves every problem")
-	}
-	if _, is := limits["fedavg"]; is {
-		t.Error("fedavg has the limit of a problem that it does not solve")
-	}
+	expect.That(t, differ, "a round solves every problem")
+	_, is := limits["fedavg"]
+	expect.That(t, !is, "fedavg has the limit of a problem that it does not solve")
 	store := &checkpointtest.Store{}
 	for range 2 {
-		_, restored := limitsOf(t, "1", Options{Checkpoints: checkpoint.Policy{Store: store, Every: time.Hour, Clock: leaping()}})
+		_, restored := limitsOf(t, "1",
+			Options{Checkpoints: checkpoint.Policy{Store: store, Every: time.Hour, Clock: leaping()}})
 		for method, want := range limits {
-			if restored[method] != want {
-				t.Errorf("%s: restored limits %v, want %v", method, restored[method], want)
-			}
+			expect.That(t, restored[method] == want, "%s: restored limits %v, want %v", method, restored[method], want)
 		}
 	}
 }
@@ -90,16 +90,12 @@ seeds = 1
 "options.step" = [3.0, 10.0]
 `, "run.report_last=4", "run.seeds=[1, 2]")
 	prepared := &Preparation{}
-	grids := tune(t, e, Options{Clock: time.Now, Preparation: prepared})
+	grids := tune(t, e, Options{Clock: time.Now, shared: Shared{Preparation: prepared}})
 	for key := range prepared.problems.known {
-		if key.problem.OptimumSweeps > 0 {
-			t.Error("tuning for an error has computed a reference optimum")
-		}
+		expect.That(t, !key.problem.HasReference(), "tuning for an error has computed a reference optimum")
 	}
 	for _, r := range mustGather(t, e, Options{}) {
-		if r.Chosen != (r.Seed == 1) {
-			t.Errorf("seed %d: options were chosen under it: %t", r.Seed, r.Chosen)
-		}
+		expect.That(t, r.Chosen == (r.Seed == 1), "seed %d: options were chosen under it: %t", r.Seed, r.Chosen)
 		if !r.Chosen {
 			continue
 		}
@@ -110,11 +106,10 @@ seeds = 1
 		}
 		won := grids[0].Trials[grids[0].Winner]
 		if math.Abs(won.Last-sum/4) > 1e-15 || won.Last == m.Of(&rounds[3]) {
-			t.Errorf("the winner ends at %v, the mean of its last evaluations is %v, the last one %v", won.Last, sum/4, m.Of(&rounds[3]))
+			t.Errorf("the winner ends at %v, the mean of its last evaluations is %v, the last one %v", won.Last, sum/4,
+				m.Of(&rounds[3]))
 		}
-		if r.Trials != 2 || r.ReportLast != 4 {
-			t.Errorf("%d trials, last %d", r.Trials, r.ReportLast)
-		}
+		expect.That(t, r.Trials == 2 && r.ReportLast == 4, "%d trials, last %d", r.Trials, r.ReportLast)
 	}
 }
 
@@ -124,10 +119,10 @@ func TestOptimumIsTheLimit(t *testing.T) {
 	const source = `
 [methods.solved]
 algorithm = "optimum"
-set = { "problem.regularizer" = "independent", "problem.warm_omega" = 0, "data.pool" = true }
+set = { "problem.regularizer" = "independent", "problem.regularizer_options.warm_start" = 0, "data.pool" = true }
 [methods.pooled]
 algorithm = "mocha"
-set = { "problem.regularizer" = "independent", "problem.warm_omega" = 0, "data.pool" = true }
+set = { "problem.regularizer" = "independent", "problem.regularizer_options.warm_start" = 0, "data.pool" = true }
 [[experiment]]
 name = "x"
 [experiment.tuning]
@@ -143,22 +138,20 @@ target = { test_error_clients = 0.0001 }
 	for _, name := range []string{"test_error", "test_error_worst10", "train_error"} {
 		m, _ := solved.Metric(name)
 		for i := range solved.Rounds {
-			if got, want := m.Of(&solved.Rounds[i]), m.Of(pooled.AtOptimum); got != want {
-				t.Errorf("%s in round %d is %v, the limit %v", name, i, got, want)
-			}
+			got, want := m.Of(&solved.Rounds[i]), m.Of(pooled.AtOptimum)
+			expect.That(t, got == want, "%s in round %d is %v, the limit %v", name, i, got, want)
 		}
 	}
-	if sum := solved.Total(); sum.FLOPs != 0 || sum.BytesDown+sum.BytesUp != 0 {
-		t.Errorf("devices work: %+v", sum)
-	}
+	sum := solved.Total()
+	expect.That(t, sum.FLOPs == 0 && sum.BytesDown+sum.BytesUp == 0, "devices work: %+v", sum)
 	m, _ := solved.Metric("test_error_clients")
-	if len(grids[0].Trials) != 2 || best.Last != m.Of(&solved.Rounds[0]) || grids[0].Trials[0].Last == grids[0].Trials[1].Last {
+	if len(grids[0].Trials) != 2 || best.Last != m.Of(&solved.Rounds[0]) ||
+		grids[0].Trials[0].Last == grids[0].Trials[1].Last {
 		t.Errorf("trials %+v", grids[0].Trials)
 	}
-	_, err := scenario.Parse("small.toml", []byte(small+source), []string{"problem.optimum_sweeps=0"})
-	if err == nil || !strings.Contains(err.Error(), "problem.optimum_sweeps=0: must be positive") {
-		t.Errorf("without an optimum: %v", err)
-	}
+	_, err := scenario.Parse("small.toml", []byte(small+source), []string{"problem.optimum.when=never"})
+	expect.That(t, err != nil && strings.Contains(err.Error(), `problem.optimum.when=never: must be "auto"`),
+		"without an optimum: %v", err)
 }
 
 // Errors at the end are means of five evaluations, unless the run says how many, or ended at its target.
@@ -169,12 +162,12 @@ func TestEvaluationsThatStandForTheEnd(t *testing.T) {
 		want int
 	}{
 		{nil, 5}, {[]string{"run.report_last=3"}, 3}, {[]string{"run.report_last=1"}, 1},
-		{[]string{"run.stop_at={test_error=0.49}"}, 1}, {[]string{"run.stop_at={test_error=0.0001}"}, 5}, {[]string{"run.stop_at={test_error=0.49}", "run.report_last=2"}, 2},
+		{[]string{"run.stop_at={test_error=0.49}"}, 1}, {[]string{"run.stop_at={test_error=0.0001}"}, 5},
+		{[]string{"run.stop_at={test_error=0.49}", "run.report_last=2"}, 2},
 	} {
 		for _, r := range mustGather(t, parse(t, source, append(c.sets, "run.rounds=12")...), Options{}) {
-			if r.ReportLast != c.want {
-				t.Errorf("%v: %d evaluations after %d rounds, want %d", c.sets, r.ReportLast, len(r.Rounds)-1, c.want)
-			}
+			expect.That(t, r.ReportLast == c.want,
+				"%v: %d evaluations after %d rounds, want %d", c.sets, r.ReportLast, len(r.Rounds)-1, c.want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -34,7 +35,7 @@ rounds = 1
 		{classes + average + "[methods.mb-sgd]\noptions = { batch = 2 }\n", nil, "hinge, one class against the rest"},
 		{classes + average + dual + "[[experiment]]\nname = \"x\"\nmethods = [\"fedavg\"]\n", nil, "softmax"},
 		{classes + average, []string{"problem.loss=logistic"}, "logistic, one class against the rest"},
-		{classes + average, []string{"problem.model=mlp", "problem.hidden=[3]"}, "softmax"},
+		{classes + average, []string{"problem.model=mlp", "problem.model_options.hidden=[3]"}, "softmax"},
 		{two + average, nil, "logistic"},
 		{two + average + dual, nil, "hinge"},
 		{reals + average + dual, nil, "squared"},
@@ -43,11 +44,10 @@ rounds = 1
 		all := make([]results.Run, len(runs))
 		for i := range runs {
 			all[i] = runs[i]
-			if runs[i].Loss != c.want {
-				t.Errorf("%s%q: %s has the loss %q, want %q", c.source, c.set, runs[i].Method, runs[i].Loss, c.want)
-			}
+			expect.That(t, runs[i].Loss == c.want,
+				"%s%q: %s has the loss %q, want %q", c.source, c.set, runs[i].Method, runs[i].Loss, c.want)
 		}
-		if text := results.Summarize(all, nil).Text(120); strings.Count(text, "  loss: "+c.want+"\n") != 1 {
+		if text := results.Summarize(all, nil).Sections().Text(120); strings.Count(text, "  loss: "+c.want+"\n") != 1 {
 			t.Errorf("the summary does not name %q once:\n%s", c.want, text)
 		}
 	}

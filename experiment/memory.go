@@ -66,7 +66,8 @@ type footprint struct {
 }
 
 // footprintOf returns the memory of the method of a run with so many clients and tasks.
-func footprintOf(s *scenario.Settings, about *algorithms.Description, shape mtl.Shape, clients, tasks int) (o footprint) {
+func footprintOf(s *scenario.Settings, about *algorithms.Description, shape mtl.Shape,
+	clients, tasks int) (o footprint) {
 	o.models = about.Model.Count(tasks)
 	if about.Model == algorithms.PersonalModels {
 		o.models = 1 // they are made one by one
@@ -81,14 +82,15 @@ func footprintOf(s *scenario.Settings, about *algorithms.Description, shape mtl.
 	o.had = float64(clients) * (1 - never)
 	up := float64(max(1, about.Work.Vectors))
 	stay := float64(about.Work.Kept)
-	if s.Compression.FeedsBack() {
+	if codes := s.Coding(); codes != nil && codes.FeedsBack {
 		stay += up // residuals
 	}
 	size := float64(valueBytes)
 	if shape.Given.Single {
 		size = valueBytes / 2
 	}
-	o.kept = size * float64(shape.Values()) * (float64(stay*o.had) + float64((up+float64(about.Work.Working))*float64(asked)))
+	o.kept = size * float64(shape.Values()) *
+		(float64(stay*o.had) + float64((up+float64(about.Work.Working))*float64(asked)))
 	return o
 }
 
@@ -106,7 +108,9 @@ func (p *preparer) fitsRun(run *scenario.RunSpec, problem *mtl.Problem) error {
 	if p.memory == 0 || need <= p.memory {
 		return nil
 	}
-	return fmt.Errorf("model of problem.command: %s with %d values and vectors of %.0f clients takes about %.3g GB, and the machine has %.3g GB",
+	return fmt.Errorf("model of problem.program.command: %s with %d values and vectors of %.0f clients takes about "+
+		"%.3g GB, "+
+		"and the machine has %.3g GB",
 		about.Name, values, o.had, need/1e9, p.memory/1e9)
 }
 
@@ -120,5 +124,6 @@ func (p *preparer) fits(problem *mtl.Problem, tasks, outer int) error {
 	}
 	const gigabyte = 1e9
 	return config.Problem{Key: "data.path", Value: problem.Train.Name, Want: fmt.Sprintf(
-		"must have fewer features or tasks: %d models of %d values take at least %.3g GB, and the machine has %.3g GB", tasks, values, need/gigabyte, p.memory/gigabyte)}
+		"must have fewer features or tasks: %d models of %d values take at least %.3g GB, and the machine has %.3g GB",
+		tasks, values, need/gigabyte, p.memory/gigabyte)}
 }

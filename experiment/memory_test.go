@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 )
 
@@ -24,7 +25,7 @@ factors = 1
 [run]
 outer = 2
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 `
 	const task = float64(unsafe.Sizeof(data.Client{}))
 	for _, c := range []struct {
@@ -42,9 +43,8 @@ optimum_sweeps = 0
 		{[]string{`data.source="csv"`, `data.path="x.csv"`}, 0},
 	} {
 		s := scenarioOf(t, base, c.sets...)
-		if got := LeastMemory(s.Experiments); got != c.want {
-			t.Errorf("%v: %g bytes, want %g", c.sets, got, c.want)
-		}
+		got := LeastMemory(s.Experiments)
+		expect.That(t, got == c.want, "%v: %g bytes, want %g", c.sets, got, c.want)
 	}
 }
 
@@ -52,12 +52,15 @@ optimum_sweeps = 0
 func TestModelsThatDoNotFit(t *testing.T) {
 	racetest.Skip(t, "checks errors and models, which one goroutine makes")
 	for source, problem := range map[string]string{
-		"[problem]\noptimum_sweeps = 0\n":  "data.path",
-		"[problem]\noptimum_sweeps = 10\n": "data.path",
+		"[problem]\noptimum.when = \"never\"\n": "data.path",
+		"[problem]\noptimum.sweeps = 10\n":      "data.path",
 	} {
-		s := scenarioOf(t, "[data.synthetic]\nclients = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+"[run]\nrounds = 1\nstop_at = 0\n[methods.mocha]\n")
+		s := scenarioOf(t, "[data.synthetic]\nclients = 20\nfeatures = 5000\nrows_min = 2\nrows_max = 2\n"+source+
+			"[run]\nrounds = 1\n[methods.mocha]\n")
 		err := Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e6, Clock: time.Now})
-		if err == nil || !strings.Contains(err.Error(), problem) || !strings.Contains(err.Error(), "20 models of 5000 values take at least 0.0016 GB, and the machine has 0.001 GB") {
+		if err == nil || !strings.Contains(err.Error(), problem) ||
+			!strings.Contains(err.Error(),
+				"20 models of 5000 values take at least 0.0016 GB, and the machine has 0.001 GB") {
 			t.Errorf("%s: %v", source, err)
 		}
 		if err := Run(t.Context(), s.Experiments, Options{Workers: 1, Memory: 1e7, Clock: time.Now}); err != nil {

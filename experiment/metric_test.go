@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -24,7 +25,7 @@ name = "tuned"
 target = { test_error = 0.3 }
 [experiment.tune.mocha]
 "options.epochs" = [20, 0.01, 1]
-`, "problem.optimum_sweeps=0")
+`, "problem.optimum.when=never")
 	target := results.Target{Metric: "test_error", Value: 0.3}
 	all := mustGather(t, alone(e[0]), Options{})
 	best, winner := math.Inf(1), -1
@@ -44,13 +45,10 @@ target = { test_error = 0.3 }
 			best, winner = hit.TimeS, i
 		}
 	}
-	if winner <= 0 {
-		t.Fatalf("candidate %d wins: must be neither none nor the first", winner)
-	}
+	expect.Must(t, winner > 0, "candidate %d wins: must be neither none nor the first", winner)
 	runs := mustGather(t, e, Options{})
-	if got := tunedTo(runs[0]); got != tunedTo(all[winner]) {
-		t.Errorf("tuned to %s, want %s", got, tunedTo(all[winner]))
-	}
+	got := tunedTo(runs[0])
+	expect.That(t, got == tunedTo(all[winner]), "tuned to %s, want %s", got, tunedTo(all[winner]))
 }
 
 // A constant answer is the most frequent label of the training rows, the lowest of equal ones, or the mean of
@@ -67,13 +65,21 @@ func TestConstantAnswer(t *testing.T) {
 		split data.Split
 		want  *results.TestRows
 	}{
-		{data.Split{Train: set(false, []float64{1, 1}, []float64{-1, -1, -1}), Test: set(false, []float64{1}, []float64{-1, -1, -1})}, &results.TestRows{Constant: .25, Clients: 2, Few: 2}},
-		{data.Split{Train: set(false, []float64{2, 1, 1, 2}), Test: set(false, []float64{2, 2, 1, 0}, nil)}, &results.TestRows{Constant: .75, Clients: 1, Few: 1}},
-		{data.Split{Train: set(true, []float64{0}, []float64{2, 4}), Test: set(true, []float64{2, 2}, make([]float64, 10))}, &results.TestRows{Constant: math.Sqrt(40. / 12), Clients: 2, Few: 1}},
+		{
+			data.Split{Train: set(false, []float64{1, 1}, []float64{-1, -1, -1}),
+				Test: set(false, []float64{1}, []float64{-1, -1, -1})},
+			&results.TestRows{Constant: .25, Clients: 2, Few: 2},
+		},
+		{data.Split{Train: set(false, []float64{2, 1, 1, 2}), Test: set(false, []float64{2, 2, 1, 0}, nil)},
+			&results.TestRows{Constant: .75, Clients: 1, Few: 1}},
+		{
+			data.Split{Train: set(true, []float64{0}, []float64{2, 4}),
+				Test: set(true, []float64{2, 2}, make([]float64, 10))},
+			&results.TestRows{Constant: math.Sqrt(40. / 12), Clients: 2, Few: 1},
+		},
 		{data.Split{Train: set(false, []float64{1}), Test: set(false, nil)}, nil},
 	} {
-		if diff := cmp.Diff(c.want, testRows(&c.split)); diff != "" {
-			t.Error(diff)
-		}
+		diff := cmp.Diff(c.want, testRows(&c.split))
+		expect.That(t, diff == "", "%v", diff)
 	}
 }

@@ -42,11 +42,14 @@ func modelDevices(s *clients.System, c *devices.Config) error {
 		s.Speed = combinedSpeed{c.Model, m.Speed, s.Speed, seen(func(m devices.Behavior) any { return m.Speed })}
 	}
 	if m.Availability != nil {
-		s.Availability = combinedAvailability{c.Model, m.Availability, s.Availability, seen(func(m devices.Behavior) any { return m.Availability })}
+		s.Availability = combinedAvailability{c.Model, m.Availability, s.Availability,
+			seen(func(m devices.Behavior) any { return m.Availability })}
 	}
 	if m.Charging != nil {
 		if s.Charging != nil || c.Charging != devices.Defaults().Charging {
-			return config.Problem{Key: "devices.model", Value: c.Model, Want: "must be one that leaves charging alone, beside a trace of it or charging other than \"daily\": there can be one plan"}
+			return config.Problem{Key: "devices.model", Value: c.Model,
+				Want: "must be one that leaves charging alone, beside a trace of it or charging other than " +
+					"\"daily\": there can be one plan"}
 		}
 		s.Charging = watchedCharging{m.Charging, seen(func(m devices.Behavior) any { return m.Charging })}
 	}
@@ -73,7 +76,8 @@ func modelLinks(s *clients.System, c *network.Config) error {
 	if err != nil {
 		return fmt.Errorf("starting link model %s: %w", c.Model, err)
 	}
-	s.Bandwidth = combinedBandwidth{c.Model, m, s.Bandwidth, newWatch(fmt.Sprintf("link model %q", c.Model), s.Clients, start)}
+	s.Bandwidth = combinedBandwidth{c.Model, m, s.Bandwidth,
+		newWatch(fmt.Sprintf("link model %q", c.Model), s.Clients, start)}
 	return nil
 }
 
@@ -86,19 +90,20 @@ type combinedSpeed struct {
 	seen      *watch
 }
 
-func (p combinedSpeed) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
-	factor, until = p.of.Speed(device, at)
-	require(p.name, "speed", factor, device, at, until)
-	p.seen.note(device, call{"Speed", at, 0, factor, until})
-	if p.other != nil {
-		traced, next := p.other.Speed(device, at)
+func (cs combinedSpeed) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
+	factor, until = cs.of.Speed(device, at)
+	require(cs.name, "speed", factor, device, at, until)
+	cs.seen.note(device, call{"Speed", at, 0, factor, until})
+	if cs.other != nil {
+		traced, next := cs.other.Speed(device, at)
 		factor, until = factor*traced, min(until, next)
 	}
 	return factor, until
 }
 
-func (p combinedSpeed) checkAgain() error {
-	return p.seen.check(true, func(of any, device int, c *call) { c.value, c.until = of.(devices.Speed).Speed(device, c.at) })
+func (cs combinedSpeed) checkAgain() error {
+	return cs.seen.check(true,
+		func(of any, device int, c *call) { c.value, c.until = of.(devices.Speed).Speed(device, c.at) })
 }
 
 type combinedAvailability struct {
@@ -107,14 +112,14 @@ type combinedAvailability struct {
 	seen      *watch
 }
 
-func (p combinedAvailability) Available(device int, at engine.Time) (available bool, until engine.Time) {
-	available, until = p.of.Available(device, at)
-	require(p.name, "availability", 0, device, at, until)
-	p.seen.note(device, call{"Available", at, 0, truth(available), until})
-	if p.other == nil {
+func (ca combinedAvailability) Available(device int, at engine.Time) (available bool, until engine.Time) {
+	available, until = ca.of.Available(device, at)
+	require(ca.name, "availability", 0, device, at, until)
+	ca.seen.note(device, call{"Available", at, 0, truth(available), until})
+	if ca.other == nil {
 		return available, until
 	}
-	traced, next := p.other.Available(device, at)
+	traced, next := ca.other.Available(device, at)
 	switch {
 	case available && traced:
 		return true, min(until, next)
@@ -127,8 +132,8 @@ func (p combinedAvailability) Available(device int, at engine.Time) (available b
 	}
 }
 
-func (p combinedAvailability) checkAgain() error {
-	return p.seen.check(false, func(of any, device int, c *call) {
+func (ca combinedAvailability) checkAgain() error {
+	return ca.seen.check(false, func(of any, device int, c *call) {
 		available, until := of.(devices.Availability).Available(device, c.at)
 		c.value, c.until = truth(available), until
 	})
@@ -139,14 +144,14 @@ type watchedCharging struct {
 	seen *watch
 }
 
-func (p watchedCharging) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
-	plugged, change = p.of.PluggedIn(device, at)
-	p.seen.note(device, call{"PluggedIn", at, 0, truth(plugged), change})
+func (w watchedCharging) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
+	plugged, change = w.of.PluggedIn(device, at)
+	w.seen.note(device, call{"PluggedIn", at, 0, truth(plugged), change})
 	return plugged, change
 }
 
-func (p watchedCharging) checkAgain() error {
-	return p.seen.check(false, func(of any, device int, c *call) {
+func (w watchedCharging) checkAgain() error {
+	return w.seen.check(false, func(of any, device int, c *call) {
 		plugged, change := of.(devices.ChargingSchedule).PluggedIn(device, c.at)
 		c.value, c.until = truth(plugged), change
 	})
@@ -195,9 +200,11 @@ func (b combinedBandwidth) checkAgain() error {
 func require(model, what string, value float64, device int, at, until engine.Time) {
 	const most = 1e12
 	if !(value >= 0 && value <= most) {
-		panic(fmt.Sprintf("model %s: %s of device %d at %v is %g: must be in [0, %g]", model, what, device, at, value, most))
+		panic(fmt.Sprintf("model %s: %s of device %d at %v is %g: must be in [0, %g]", model, what, device, at, value,
+			most))
 	}
 	if until <= at {
-		panic(fmt.Sprintf("model %s: %s of device %d at %v holds until %v: must be later", model, what, device, at, until))
+		panic(fmt.Sprintf("model %s: %s of device %d at %v holds until %v: must be later", model, what, device, at,
+			until))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 	"fedsim/network"
@@ -32,7 +33,8 @@ type beatOptions struct {
 
 func (o *beatOptions) Validate(c *config.Checker) {
 	c.Require(o.PeriodS > 0, "period_s", o.PeriodS, "must be positive")
-	c.OneOf("of", o.Of, "pace", "presence", "charging", "nothing", "wrong-pace", "wrong-time", "memory", "memory-presence", "memory-charging")
+	c.OneOf("of", o.Of, "pace", "presence", "charging", "nothing", "wrong-pace", "wrong-time", "memory",
+		"memory-presence", "memory-charging")
 }
 
 // beat draws the length of the period of each device and begins it at time 0.
@@ -43,8 +45,8 @@ type beat struct {
 
 func newBeat(o *beatOptions, n int, stream func(device, number int) devices.Stream) beat {
 	b := beat{factor: o.Factor}
-	for t := range n {
-		s := stream(t, 0)
+	for client := range n {
+		s := stream(client, 0)
 		b.period = append(b.period, engine.FromSeconds(o.PeriodS*(0.5+s.Float64())))
 	}
 	return b
@@ -132,7 +134,7 @@ const slow = `
 [methods.mocha]
 [devices]
 clock_ghz = 1e-6
-battery_wh = -1
+battery.wh = "mains"
 [network]
 downlink_mbps = 0.01
 uplink_mbps = 0.005
@@ -154,23 +156,21 @@ func lastOf(t testing.TB, set ...string) results.Round {
 // and learns the same.
 func TestModelsOfDevicesAndLinks(t *testing.T) {
 	usual := lastOf(t)
-	same := lastOf(t, beatingDevices, "devices.options.factor=1")
-	if same.TimeS != usual.TimeS || same.Primal != usual.Primal {
-		t.Errorf("a pace of 1 ends at %g s, without one at %g", same.TimeS, usual.TimeS)
-	}
-	sameLinks := lastOf(t, beatingLinks, "network.options.factor=1")
-	if math.Abs(sameLinks.TimeS-usual.TimeS) > 1e-6*usual.TimeS {
-		t.Errorf("links at their usual rate end at %g s, without a model at %g", sameLinks.TimeS, usual.TimeS)
-	}
+	same := lastOf(t, beatingDevices, "devices.model_options.factor=1")
+	expect.That(t, same.TimeS == usual.TimeS && same.Primal == usual.Primal,
+		"a pace of 1 ends at %g s, without one at %g", same.TimeS, usual.TimeS)
+	sameLinks := lastOf(t, beatingLinks, "network.model_options.factor=1")
+	expect.That(t, math.Abs(sameLinks.TimeS-usual.TimeS) <= 1e-6*usual.TimeS,
+		"links at their usual rate end at %g s, without a model at %g", sameLinks.TimeS, usual.TimeS)
 	paced, linked := lastOf(t, beatingDevices), lastOf(t, beatingLinks)
 	both := lastOf(t, beatingDevices, beatingLinks)
 	if !(usual.TimeS < paced.TimeS && usual.TimeS < linked.TimeS && max(paced.TimeS, linked.TimeS) < both.TimeS) {
-		t.Errorf("usual %g s, slower devices %g, slower links %g, both %g", usual.TimeS, paced.TimeS, linked.TimeS, both.TimeS)
+		t.Errorf("usual %g s, slower devices %g, slower links %g, both %g", usual.TimeS, paced.TimeS, linked.TimeS,
+			both.TimeS)
 	}
 	for _, r := range []results.Round{paced, linked, both} {
-		if r.Primal != usual.Primal {
-			t.Errorf("P is %g, without models %g: time has been seen", r.Primal, usual.Primal)
-		}
+		expect.That(t, r.Primal == usual.Primal,
+			"P is %g, without models %g: time has been seen", r.Primal, usual.Primal)
 	}
 }
 
@@ -179,8 +179,9 @@ func TestModelsOfDevicesAndLinks(t *testing.T) {
 func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
 	for _, protocol := range []string{"wait-for-all", "deadline", "first", "asynchronous"} {
 		for _, of := range []string{"pace", "presence"} {
-			set := []string{beatingDevices, "devices.options.of=" + of, beatingLinks, "run.rounds=8", "federation.protocol=" + protocol, "network.jitter=0.3",
-				"faults.drop_probability=0.1", "faults.drop_phase=uniform", "faults.on_return=resume", "methods.mocha.algorithm=async-mocha"}
+			set := []string{beatingDevices, "devices.model_options.of=" + of, beatingLinks, "run.rounds=8",
+				"federation.protocol=" + protocol, "network.jitter=0.3", "faults.drop_probability=0.1",
+				"faults.drop_phase=uniform", "faults.on_return=resume", "methods.mocha.algorithm=async-mocha"}
 			if protocol == "deadline" {
 				set = append(set, "federation.deadline_s=4")
 			}
@@ -188,13 +189,16 @@ func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
 				set = append(set, "federation.clients_per_round=3", "federation.over_selection=1.5")
 			}
 			var want results.Run
-			for i, o := range []Options{{Workers: 1, Queue: "sorted"}, {Workers: 1, Queue: "heap4"}, {Workers: 2, Queue: "radix"}, {Workers: 8}} {
+			for i, o := range []Options{{Workers: 1, Queue: "sorted"}, {Workers: 1, Queue: "heap4"},
+				{Workers: 2, Queue: "radix"}, {Workers: 8}} {
 				got := mustGather(t, parse(t, slow, set...), o)[0]
 				if i == 0 {
 					want = got
 				}
-				if got.EventHash != want.EventHash || got.ModelHash != want.ModelHash || len(got.Rounds) != len(want.Rounds) {
-					t.Errorf("%s, %s: %d workers, queue %q: hashes %x and %x, want %x and %x", protocol, of, o.Workers, o.Queue, got.EventHash, got.ModelHash, want.EventHash, want.ModelHash)
+				if got.EventHash != want.EventHash || got.ModelHash != want.ModelHash ||
+					len(got.Rounds) != len(want.Rounds) {
+					t.Errorf("%s, %s: %d workers, queue %q: hashes %x and %x, want %x and %x", protocol, of, o.Workers,
+						o.Queue, got.EventHash, got.ModelHash, want.EventHash, want.ModelHash)
 				}
 			}
 		}
@@ -203,23 +207,27 @@ func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
 
 // An interrupted run with models has the same bits after it is resumed.
 func TestModelsResume(t *testing.T) {
-	set := []string{beatingDevices, beatingLinks, "run.rounds=12", "federation.protocol=deadline", "federation.deadline_s=4", "faults.on_return=resume"}
+	set := []string{beatingDevices, beatingLinks, "run.rounds=12", "federation.protocol=deadline",
+		"federation.deadline_s=4", "faults.on_return=resume"}
 	want := mustGather(t, parse(t, slow, set...), Options{Workers: 2})
 	for _, more := range []int{2, 5, 11} { // the rounds there were are reported again
 		patience := 0
-		same(t, want, resumed(t, t.Context(), parse(t, slow, set...), func() int { patience += more; return patience }, Options{Workers: 1}))
+		same(t, want,
+			resumed(t, t.Context(), parse(t, slow, set...), func() int { patience += more; return patience },
+				Options{Workers: 1}))
 	}
 }
 
 // Traces and models combine: speeds and rates multiply, a device is available if both
 // have it available, and charging has one source.
 func TestModelsOnTopOfTraces(t *testing.T) {
+	racetest.Skip(t, "compares many small runs; TestRecordedRunsEqualComputedOnes makes runs in parallel")
 	file := filepath.Join(t.TempDir(), "x.csv")
 	write := func(kind, value string) string {
 		filetest.Write(t, file, fmt.Appendf(nil, "device,time_s,kind,value\nd,0,%s,%s\nd,1000,end,\n", kind, value))
 		return fmt.Sprintf("traces.files=[%q]", file)
 	}
-	halved := lastOf(t, beatingDevices, "devices.options.factor=1", write("speed", "0.5"))
+	halved := lastOf(t, beatingDevices, "devices.model_options.factor=1", write("speed", "0.5"))
 	clock := lastOf(t, "devices.clock_ghz=0.5e-6")
 	if math.Abs(halved.TimeS-clock.TimeS) > 1e-6 { // a length in ns is rounded up
 		t.Errorf("half the speed by a trace and a model of 1: %g s, half the clock: %g s", halved.TimeS, clock.TimeS)
@@ -228,32 +236,33 @@ func TestModelsOnTopOfTraces(t *testing.T) {
 	if model := lastOf(t, beatingDevices); !(both.TimeS > model.TimeS && both.TimeS > halved.TimeS) {
 		t.Errorf("both %g s, the model %g, the trace %g", both.TimeS, model.TimeS, halved.TimeS)
 	}
-	told := lastOf(t, beatingLinks, "network.options.factor=1", write("up_mbps", "0.0025"))
+	told := lastOf(t, beatingLinks, "network.model_options.factor=1", write("up_mbps", "0.0025"))
 	table := lastOf(t, "network.uplink_mbps=0.0025")
-	if math.Abs(told.TimeS-table.TimeS) > 1e-6*table.TimeS {
-		t.Errorf("rates by a trace and a model of 1: %g s, by the table: %g s", told.TimeS, table.TimeS)
-	}
-	never := mustGather(t, parse(t, slow, beatingDevices, "devices.options.of=presence", write("available", "0"), "federation.protocol=deadline",
-		"federation.deadline_s=4", "run.rounds=3"), Options{})[0]
+	expect.That(t, math.Abs(told.TimeS-table.TimeS) <= 1e-6*table.TimeS,
+		"rates by a trace and a model of 1: %g s, by the table: %g s", told.TimeS, table.TimeS)
+	never := mustGather(t,
+		parse(t, slow, beatingDevices, "devices.model_options.of=presence", write("available", "0"),
+			"federation.protocol=deadline", "federation.deadline_s=4", "run.rounds=3"), Options{})[0]
 	for _, r := range never.Rounds[1:] {
-		if r.Participants != 0 {
-			t.Errorf("%d devices take part that a trace has away", r.Participants)
-		}
+		expect.That(t, r.Participants == 0, "%d devices take part that a trace has away", r.Participants)
 	}
-	charging := []string{beatingDevices, "devices.options.of=charging", "devices.charge_w=5", "devices.battery_wh=10"}
+	charging := []string{beatingDevices, "devices.model_options.of=charging", "devices.charging.watts=5",
+		"devices.battery.wh=10"}
 	if r := lastOf(t, charging...); r.Participants == 0 {
 		t.Error("no device that a model charges takes part")
 	}
 	// A model replaces the default: its devices are not plugged in at midnight.
 	for of, most := range map[string]int{"charging": 0, "pace": 5} {
-		small := append(charging, "devices.battery_wh=1e-6", "run.rounds=1", "devices.charging=daily", "devices.options.of="+of)
-		if r := lastOf(t, small...); r.Participants != most {
-			t.Errorf("a model of %s: %d devices take part, want %d", of, r.Participants, most)
-		}
+		small := append(charging, "devices.battery.wh=1e-6", "run.rounds=1", "devices.charging.when=daily",
+			"devices.model_options.of="+of)
+		r := lastOf(t, small...)
+		expect.That(t, r.Participants == most, "a model of %s: %d devices take part, want %d", of, r.Participants, most)
 	}
-	for _, other := range []string{write("charging", "1"), "devices.charging=when-depleted", "devices.charging=never"} {
+	for _, other := range []string{write("charging", "1"), "devices.charging.when=when-depleted",
+		"devices.charging.when=never"} {
 		_, err := gather(t.Context(), parse(t, slow, append(charging, other)...), Options{})
-		if err == nil || !strings.Contains(err.Error(), `devices.model = "beat": must be one that leaves charging alone`) {
+		if err == nil ||
+			!strings.Contains(err.Error(), `devices.model = "beat": must be one that leaves charging alone`) {
 			t.Errorf("%s beside a model of charging: %v", other, err)
 		}
 	}
@@ -261,9 +270,11 @@ func TestModelsOnTopOfTraces(t *testing.T) {
 
 // An invalid value of a model is an error with its name, device and time.
 func TestModelsThatAreWrong(t *testing.T) {
-	for _, set := range []string{"devices.options.of=nothing", "network.options.of=nothing"} {
+	for _, set := range []string{"devices.model_options.of=nothing", "network.model_options.of=nothing"} {
 		_, err := gather(t.Context(), parse(t, slow, strings.Split(set, ".")[0]+".model=beat", set), Options{})
-		if err == nil || !(strings.Contains(err.Error(), "device model beat sets nothing") || strings.Contains(err.Error(), "link model beat: it returned no model")) {
+		if err == nil ||
+			!(strings.Contains(err.Error(), "device model beat sets nothing") ||
+				strings.Contains(err.Error(), "link model beat: it returned no model")) {
 			t.Errorf("%s: %v", set, err)
 		}
 	}
@@ -274,9 +285,8 @@ func TestModelsThatAreWrong(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("panic %v, want %s", got, want)
-				}
+				got := recover()
+				expect.That(t, got == want, "panic %v, want %s", got, want)
 			}()
 			combinedSpeed{name: "beat", of: value}.Speed(3, 2)
 		}()
@@ -286,44 +296,40 @@ func TestModelsThatAreWrong(t *testing.T) {
 // Errors in the keys of models have their places and suggestions.
 func TestModelsInScenarios(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
-		{"[devices]\nmodel = \"bet\"\n", `x.toml:2:9: devices.model = "bet": must be one of beat (did you mean "beat"?)`},
-		{"[network]\nmodel = \"\"\noptions.factor = 1\n", "x.toml:3:1: network.options has no effect without network.model"},
-		{"[network]\nmodel = \"beat\"\n[network.options]\nperiod = 3\n", "x.toml:4:1: unknown key network.options.period: did you mean period_s?"},
-		{"[network]\nmodel = \"beat\"\n[network.options]\nperiod_s = 0\n", "x.toml:4:12: network.options.period_s = 0: must be positive"},
-		{"[devices]\nmodel = \"beat\"\noptions.period_s = \"long\"\n", `x.toml:3:20: devices.options.period_s = "long": must be a number`},
-		{"[devices]\nmodel = \"beat\"\noptions = 3\n", "x.toml:3:11: devices.options = 3: must be a table"},
+		{"[devices]\nmodel = \"bet\"\n",
+			`x.toml:2:9: devices.model = "bet": must be one of beat (did you mean "beat"?)`},
+		{"[network]\nmodel = \"\"\nmodel_options.factor = 1\n",
+			"x.toml:3:1: network.model_options has no effect without network.model"},
+		{"[network]\nmodel = \"beat\"\n[network.model_options]\nperiod = 3\n",
+			"x.toml:4:1: unknown key network.model_options.period: did you mean period_s?"},
+		{"[network]\nmodel = \"beat\"\n[network.model_options]\nperiod_s = 0\n",
+			"x.toml:4:12: network.model_options.period_s = 0: must be positive"},
+		{"[devices]\nmodel = \"beat\"\nmodel_options.period_s = \"long\"\n",
+			`x.toml:3:26: devices.model_options.period_s = "long": must be a number`},
+		{"[devices]\nmodel = \"beat\"\nmodel_options = 3\n", "x.toml:3:17: devices.model_options = 3: must be a table"},
 	} {
 		_, err := scenario.Parse("x.toml", []byte(c.source+"[methods.mocha]\n"), nil)
-		if err == nil || err.Error() != c.want {
-			t.Errorf("%q:\ngot  %v\nwant %s", c.source, err, c.want)
-		}
+		expect.That(t, err != nil && err.Error() == c.want, "%q:\ngot  %v\nwant %s", c.source, err, c.want)
 	}
-	const source = "[methods.mocha]\n[devices]\nmodel = \"beat\"\noptions.factor = 0.25\n[[experiment]]\nname = \"a\"\nsweep = { \"devices.options.period_s\" = [1, 2] }\n" +
-		"[[experiment.axis]]\nname = \"links\"\npoints = [{ label = \"as usual\" }, { label = \"beating\", set = { \"network.model\" = \"beat\", \"network.options.of\" = \"pace\" } }]\n"
-	s := scenarioOf(t, source, "devices.options.factor=0.125")
+	const source = "[methods.mocha]\n[devices]\nmodel = \"beat\"\nmodel_options.factor = 0.25\n[[experiment]]\n" +
+		"name = \"a\"\nsweep = { \"devices.model_options.period_s\" = [1, 2] }\n" +
+		"[[experiment.axis]]\nname = \"links\"\npoints = [{ label = \"as usual\" }, { label = \"beating\", " +
+		"set = { \"network.model\" = \"beat\", \"network.model_options.of\" = \"pace\" } }]\n"
+	s := scenarioOf(t, source, "devices.model_options.factor=0.125")
 	var periods []float64
 	for _, j := range s.Experiments[0].Jobs {
 		settings := j.Candidates[0].Settings
 		o := settings.Devices.Options.(*beatOptions)
 		periods = append(periods, o.PeriodS)
-		if o.Factor != 0.125 || (settings.Network.Options != nil) != (settings.Network.Model == "beat") {
-			t.Errorf("%s: devices %+v, links %q %+v", j.Candidates[0].ID, o, settings.Network.Model, settings.Network.Options)
-		}
+		expect.That(t, o.Factor == 0.125 && (settings.Network.Options != nil) == (settings.Network.Model == "beat"),
+			"%s: devices %+v, links %q %+v", j.Candidates[0].ID, o, settings.Network.Model, settings.Network.Options)
 	}
-	if !slices.Equal(periods, []float64{1, 2, 1, 2}) {
-		t.Errorf("periods %v", periods)
-	}
-	text, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), "[devices.options]\nperiod_s = 1.0\nfactor = 0.125\nof = \"pace\"\n") {
+	expect.That(t, slices.Equal(periods, []float64{1, 2, 1, 2}), "periods %v", periods)
+	text := expect.Value(s.Resolved())(t)
+	if !strings.Contains(string(text), "[devices.model_options]\nperiod_s = 1.0\nfactor = 0.125\nof = \"pace\"\n") {
 		t.Errorf("resolved:\n%s", text)
 	}
-	again, err := scenario.Parse("x.toml", text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := expect.Value(scenario.Parse("x.toml", text, nil))(t)
 	if twice, err := again.Resolved(); err != nil || string(twice) != string(text) {
 		t.Errorf("resolved twice (%v):\n%s", err, twice)
 	}
@@ -331,10 +337,8 @@ func TestModelsInScenarios(t *testing.T) {
 	for _, f := range slices.Concat(scenario.Keys(s), scenario.Keys(nil)) {
 		keys[f.Key]++
 	}
-	for _, key := range []string{"devices.model", "devices.options.period_s", "network.options.factor"} {
-		if keys[key] != 2 {
-			t.Errorf("%s is in %d of two lists of keys", key, keys[key])
-		}
+	for _, key := range []string{"devices.model", "devices.model_options.period_s", "network.model_options.factor"} {
+		expect.That(t, keys[key] == 2, "%s is in %d of two lists of keys", key, keys[key])
 	}
 }
 
@@ -342,42 +346,30 @@ func TestModelsInScenarios(t *testing.T) {
 func TestModelsInTheSchema(t *testing.T) {
 	racetest.Skip(t, "checks errors and models, which one goroutine makes")
 	var text bytes.Buffer
-	if err := scenario.WriteSchema(&text); err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, scenario.WriteSchema(&text))
+	value := expect.Value(jsonschema.UnmarshalJSON(&text))(t)
 	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("fedsim.json", value); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("fedsim.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, compiler.AddResource("fedsim.json", value))
+	schema := expect.Value(compiler.Compile("fedsim.json"))(t)
 	for source, takes := range map[string]bool{
-		`{"devices": {"model": "beat", "options": {"period_s": 2, "of": "presence"}}}`:                                 true,
-		`{"network": {"model": "beat"}, "devices": {"model": ""}}`:                                                     true,
-		`{"experiment": [{"name": "a", "set": {"network.model": "beat", "network.options.period_s": 2}}]}`:             true,
-		`{"experiment": [{"name": "a", "set": {"network": {"model": "beat", "options": {"period_s": 2}}}}]}`:           true,
-		`{"experiment": [{"name": "a", "sweep": {"devices.options.period_s": [1, 2]}}], "devices": {"model": "beat"}}`: true,
+		`{"devices": {"model": "beat", "model_options": {"period_s": 2, "of": "presence"}}}`:                     true,
+		`{"network": {"model": "beat"}, "devices": {"model": ""}}`:                                               true,
+		`{"experiment": [{"name": "a", "set": {"network.model": "beat", "network.model_options.period_s": 2}}]}`: true,
+		`{"experiment": [{"name": "a", "set": {"network": {"model": "beat", "model_options": {"period_s": ` +
+			`2}}}}]}`: true,
+		`{"experiment": [{"name": "a", "sweep": {"devices.model_options.period_s": [1, 2]}}], "devices": {"model": ` +
+			`"beat"}}`: true,
 		`{"devices": {"model": "bet"}}`:                                          false,
-		`{"devices": {"model": "beat", "options": {"period": 2}}}`:               false,
-		`{"devices": {"model": "beat", "options": {"period_s": "long"}}}`:        false,
-		`{"network": {"model": "beat", "options": {"of": "space"}}}`:             false,
-		`{"network": {"options": {"period_s": 2}}}`:                              false,
+		`{"devices": {"model": "beat", "model_options": {"period": 2}}}`:         false,
+		`{"devices": {"model": "beat", "model_options": {"period_s": "long"}}}`:  false,
+		`{"network": {"model": "beat", "model_options": {"of": "space"}}}`:       false,
+		`{"network": {"model_options": {"period_s": 2}}}`:                        false,
 		`{"experiment": [{"name": "a", "set": {"network.model": "bet"}}]}`:       false,
 		`{"experiment": [{"name": "a", "set": {"network.option.period_s": 2}}]}`: false,
 	} {
-		value, err := jsonschema.UnmarshalJSON(strings.NewReader(source))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(value); (err == nil) != takes {
-			t.Errorf("%s: %v", source, err)
-		}
+		value := expect.Value(jsonschema.UnmarshalJSON(strings.NewReader(source)))(t)
+		err := schema.Validate(value)
+		expect.That(t, (err == nil) == takes, "%s: %v", source, err)
 	}
 }
 
@@ -385,18 +377,17 @@ func TestModelsInTheSchema(t *testing.T) {
 // model of the other kind.
 func TestModelsDraw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		seed, device, number := rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "device"), rapid.Int().Draw(t, "number")
+		seed, device, number := rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "device"),
+			rapid.Int().Draw(t, "number")
 		machines, links := devices.ModelSetup{Seed: seed}, network.ModelSetup{Seed: seed}
 		first := func(s devices.Stream) uint64 { return s.Uint64() }
 		x := first(machines.Stream(device, number))
-		if again := first(devices.ModelSetup{Devices: 9, Seed: seed}.Stream(device, number)); again != x {
-			t.Fatalf("%x, and among more devices %x", x, again)
-		}
-		for _, other := range []devices.Stream{links.Stream(device, number), machines.Stream(device+1, number), machines.Stream(device, number+1),
+		again := first(devices.ModelSetup{Devices: 9, Seed: seed}.Stream(device, number))
+		expect.Must(t, again == x, "%x, and among more devices %x", x, again)
+		for _, other := range []devices.Stream{links.Stream(device, number), machines.Stream(device+1, number),
+			machines.Stream(device, number+1),
 			devices.ModelSetup{Seed: seed + 1}.Stream(device, number)} {
-			if first(other) == x {
-				t.Fatalf("%x twice", x)
-			}
+			expect.Must(t, first(other) != x, "%x twice", x)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
@@ -14,28 +15,24 @@ import (
 func TestSeedsAreTheOutermostAxis(t *testing.T) {
 	e := parse(t, several)
 	var order []uint64
-	runs, err := gather(t.Context(), e, Options{Workers: 1, Recorder: &recordtest.Recorder{Rounds: func(_ int, run results.Run) func(results.Round) {
-		order = append(order, run.Seed)
-		return func(results.Round) {}
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs, err := gather(t.Context(), e,
+		Options{Workers: 1, Recorder: &recordtest.Recorder{Rounds: func(_ int, run results.Run) func(results.Round) {
+			order = append(order, run.Seed)
+			return func(results.Round) {}
+		}}})
+	expect.NoError(t, err)
 	want := slices.Concat(slices.Repeat([]uint64{5}, 6), slices.Repeat([]uint64{2}, 6), slices.Repeat([]uint64{9}, 6))
-	if !slices.Equal(order, want) {
-		t.Errorf("seeds run in the order %v, want %v", order, want)
-	}
+	expect.That(t, slices.Equal(order, want), "seeds run in the order %v, want %v", order, want)
 	ctx, cancel := context.WithCancel(t.Context())
 	started := 0
-	stopped, err := gather(ctx, e, Options{Workers: 1, Recorder: &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) {
-		if started++; started == 7 {
-			cancel()
-		}
-		return func(results.Round) {}
-	}}})
-	if !Interrupted(err) {
-		t.Fatalf("error %v", err)
-	}
+	stopped, err := gather(ctx, e,
+		Options{Workers: 1, Recorder: &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) {
+			if started++; started == 7 {
+				cancel()
+			}
+			return func(results.Round) {}
+		}}})
+	expect.Must(t, Interrupted(err), "error %v", err)
 	for i := range e[0].Jobs {
 		if r := stopped[3*i]; r.Status != results.Done || text(r) != text(runs[3*i]) {
 			t.Errorf("job %d has no finished run after an interruption under the second seed", i)
@@ -64,8 +61,6 @@ func TestRunsThatShareARecordingComeLater(t *testing.T) {
 				}
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d workers: %q, want %q", c.workers, got, want)
-		}
+		expect.That(t, slices.Equal(got, want), "%d workers: %q, want %q", c.workers, got, want)
 	}
 }

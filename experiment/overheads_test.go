@@ -8,6 +8,7 @@ import (
 	"fedsim/devices"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/network"
 )
 
@@ -27,7 +28,7 @@ func TestEstimatesHaveOverheads(t *testing.T) {
 	if got := responseSeconds(run, about, []int32{12, 12}, 5); math.Abs(got-1.388) > 1e-12 {
 		t.Errorf("the mean device computes %g s, want 1.388", got)
 	}
-	s.Federation.Protocol, s.Federation.DeadlineS = federation.Deadline, 10
+	s.Federation.Protocol, s.Federation.DeadlineS = protocols.Deadline, 10
 	if got := allowedSteps(s, load, 12, 12); got != 128 { // 9.5/0.074 = 128.4
 		t.Errorf("%d steps, want 128", got)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
@@ -16,36 +18,28 @@ func TestPack(t *testing.T) {
 		needs[i] = Item{Kind: KindOptimum, Cost: Cost{Seconds: 100}}
 	}
 	short := func(run int, need int) Item {
-		return Item{Kind: KindRuns, Runs: []int{run}, Needs: []int{need}, Cost: Cost{Seconds: 1.5, Bytes: 110, load: 0.5, results: 10}}
+		return Item{Kind: KindRuns, Runs: []int{run}, Needs: []int{need},
+			Cost: Cost{Seconds: 1.5, Bytes: 110, load: 0.5, results: 10}}
 	}
 	long := Item{Kind: KindRuns, Runs: []int{2}, Needs: []int{1}, Cost: Cost{Seconds: 400}}
 	runs := []Item{short(0, 0), short(5, 0), short(1, 1), long, short(3, 0), short(4, 0)}
 	packed := pack(needs, runs, 4)
-	if len(packed) != 5 {
-		t.Fatalf("%d items: %+v", len(packed), packed)
-	}
+	expect.Must(t, len(packed) == 5, "%d items: %+v", len(packed), packed)
 	first := packed[2]
-	if !slices.Equal(first.Runs, []int{0, 1, 5}) || !slices.Equal(first.Needs, []int{0, 1}) {
-		t.Errorf("%+v", first)
-	}
+	expect.That(t, slices.Equal(first.Runs, []int{0, 1, 5}) && slices.Equal(first.Needs, []int{0, 1}), "%+v", first)
 	if c := first.Cost; c.Seconds != 3.5 || c.Bytes != 130 { // one load, and the results of three
 		t.Errorf("cost %+v", c)
 	}
-	if !slices.Equal(packed[3].Runs, []int{2}) || !slices.Equal(packed[4].Runs, []int{3, 4}) {
-		t.Errorf("%+v", packed[3:])
-	}
-	if !slices.Equal(runs[0].Runs, []int{0}) || len(runs[0].Needs) != 1 {
-		t.Errorf("the items were changed: %+v", runs[0])
-	}
-	if s := packTime(runs, 60); s != 405.0/96 {
-		t.Errorf("a pack of %g s", s)
-	}
-	if s := packTime(runs[:1], 60); s != 0.2 {
-		t.Errorf("a pack of %g s", s)
-	}
-	if s := packTime(runs, 0.1); s != 0.1 {
-		t.Errorf("a pack of %g s", s)
-	}
+	expect.That(t, slices.Equal(packed[3].Runs, []int{2}) && slices.Equal(packed[4].Runs, []int{3, 4}),
+		"%+v", packed[3:])
+	expect.That(t, slices.Equal(runs[0].Runs, []int{0}) && len(runs[0].Needs) == 1,
+		"the items were changed: %+v", runs[0])
+	s := packTime(runs, 60)
+	expect.That(t, s == 405.0/96, "a pack of %g s", s)
+	s = packTime(runs[:1], 60)
+	expect.That(t, s == 0.2, "a pack of %g s", s)
+	s = packTime(runs, 0.1)
+	expect.That(t, s == 0.1, "a pack of %g s", s)
 }
 
 // What one item needs is made in it. So is what several short items need, which are joined. Needs of
@@ -70,8 +64,9 @@ func TestPackMakesNeedsWhereTheyAreNeeded(t *testing.T) {
 		item(KindTuning, long, 0, 6),   // 7: of runs 5 and 6
 	}
 	runs := []Item{
-		item(KindRuns, short, 0, 1), item(KindRuns, short, 1, 2), item(KindRuns, short, 2, 2), item(KindRuns, long, 3, 4, 5),
-		item(KindRuns, long, 4, 4), item(KindRuns, long, 5, 6, 5, 7), item(KindRuns, long, 6, 7),
+		item(KindRuns, short, 0, 1), item(KindRuns, short, 1, 2), item(KindRuns, short, 2, 2),
+		item(KindRuns, long, 3, 4, 5), item(KindRuns, long, 4, 4), item(KindRuns, long, 5, 6, 5, 7),
+		item(KindRuns, long, 6, 7),
 	}
 	packed := pack(needs, runs, 60)
 	type summary struct {
@@ -96,15 +91,15 @@ func TestPackMakesNeedsWhereTheyAreNeeded(t *testing.T) {
 		{KindRuns, []int{5}, []int{2, 1, 3}, 1000},
 		{KindRuns, []int{6}, []int{3}, 1000},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("packed items (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(want, got, cmpopts.EquateEmpty())
+	expect.That(t, diff == "", "packed items (-want +got):\n%s", diff)
 }
 
 // An item is divided where its runs take much longer than their shared work.
 func TestPackDivides(t *testing.T) {
 	needs := []Item{{Kind: KindOptimum, Cost: Cost{Seconds: 100}}}
-	many := Item{Kind: KindRuns, Needs: []int{0}, Cost: Cost{Seconds: 0.5 + 0.1 + 30, Bytes: 1300, load: 0.5, shared: 0.1, results: 300}}
+	many := Item{Kind: KindRuns, Needs: []int{0},
+		Cost: Cost{Seconds: 0.5 + 0.1 + 30, Bytes: 1300, load: 0.5, shared: 0.1, results: 300}}
 	for run := range 300 {
 		many.Runs = append(many.Runs, run)
 	}

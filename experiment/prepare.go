@@ -10,7 +10,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms"
 	"fedsim/internal/rooms/traces"
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/parallel"
@@ -31,7 +31,6 @@ type prepared struct {
 	clients    int
 	rows       []int32          // by client, or one number for all in a lazy population
 	shape      mtl.Shape        // of a task's model, without hidden layers where problem is nil
-	digest     func() string    // of the rows; see external.Run
 	about      *results.DataSet // see results.Run
 	test       *results.TestRows
 	served     served
@@ -62,10 +61,10 @@ type preparer struct {
 	// whether another program than before an interruption is accepted.
 	served       memo[problemKey, *prepared]
 	sizedModels  memo[problemKey, *prepared] // of runs without learning
-	models       memo[modelKey, *external.Model]
-	given        sync.Map   // by problemKey: the mtl.Shape of external models whose programs have started
-	programs     sync.Mutex // held while the program of a model is compared with that of a checkpoint
-	learners     *external.Learners
+	models       memo[modelKey, rooms.Model]
+	given        sync.Map       // by problemKey: the mtl.Shape of external models whose programs have started
+	programs     sync.Mutex     // held while the program of a model is compared with that of a checkpoint
+	others       rooms.Programs // nil: no room has any
 	otherProgram bool
 }
 
@@ -212,14 +211,16 @@ func (p *preparer) sizesOf(s *scenario.Settings) (*prepared, error) {
 			sized := &prepared{optimum: math.NaN(), optimumGap: math.NaN()}
 			if of.lazy {
 				if clients, rows, features, outputs, ok := data.EqualSizes(of.data); ok {
-					sized.clients, sized.rows, sized.shape = clients, []int32{rows}, mtl.Shape{Features: features, Outputs: outputs}
+					sized.clients, sized.rows, sized.shape = clients, []int32{rows},
+						mtl.Shape{Features: features, Outputs: outputs}
 					return sized, nil
 				}
 			}
 			rows, names, features, outputs, err := data.Sizes(of.data)
 			sized.clients, sized.rows, sized.shape = len(rows), rows, mtl.Shape{Features: features, Outputs: outputs}
 			if names != nil {
-				sized.about = &results.DataSet{Name: filepath.Base(of.data.Path), Clients: &results.ClientList{Names: names, Rows: rows}}
+				sized.about = &results.DataSet{Name: filepath.Base(of.data.Path),
+					Clients: &results.ClientList{Names: names, Rows: rows}}
 			}
 			return sized, err
 		})
@@ -233,7 +234,7 @@ func (p *preparer) split(of data.Config, prepare func(data.Config) (*data.Split,
 	if err != nil || of.Source == data.SourceSynthetic {
 		return split, err
 	}
-	runtime.GC() // what the file had; with rows that fill the heap, the next collection is far
+	runtime.GC() // frees the content of the file: with rows that fill the heap, the next collection is far
 	if err := split.Learnable(of); err != nil {
 		return nil, err // before there is a checkpoint: other rows cannot resume
 	}

@@ -9,6 +9,7 @@ import (
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -49,7 +50,8 @@ func TestProtocolOptions(t *testing.T) {
 	}{
 		{own, &patienceOptions{3}},
 		{own + "[federation]\nprotocol_options.rounds = 5\n", &patienceOptions{5}},
-		{"[methods.mocha]\nalgorithm = \"patient\"\n[methods.mb-sgd]\n[federation]\nprotocol_options.rounds = 4\n", &patienceOptions{4}},
+		{"[methods.mocha]\nalgorithm = \"patient\"\n[methods.mb-sgd]\n[federation]\nprotocol_options.rounds = 4\n",
+			&patienceOptions{4}},
 		{"[methods.mocha]\n[federation]\nprotocol = \"patience\"\nprotocol_options.rounds = 6\n", &patienceOptions{6}},
 		{"[methods.mocha]\nprotocol = \"charged\"\n[methods.mb-sgd]\n[federation]\nprotocol = \"patience\"\n", nil},
 	} {
@@ -66,18 +68,21 @@ func TestProtocolOptions(t *testing.T) {
 					want = &patienceOptions{3}
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s\n%s (-want +got):\n%s", c.source, j.Candidates[0].ID, diff)
-			}
+			diff := cmp.Diff(want, got)
+			expect.That(t, diff == "", "%s\n%s (-want +got):\n%s", c.source, j.Candidates[0].ID, diff)
 		}
 	}
 	for source, want := range map[string]string{
-		own + "[federation]\nprotocol_options.rounds = -1\n":         "x.toml:5:27: federation.protocol_options.rounds = -1: must not be negative",
-		own + "[federation]\nprotocol_options.round = 1\n":           "x.toml:5:1: unknown key federation.protocol_options.round: did you mean rounds?",
-		"[methods.mocha]\n[federation]\nprotocol_options.rounds = 1": `x.toml:3:1: federation.protocol_options has no effect: protocol "wait-for-all" has no options`,
+		own +
+			"[federation]\nprotocol_options.rounds = -1\n": "x.toml:5:27: federation.protocol_options.rounds = -1: " +
+			"must not be negative",
+		own +
+			"[federation]\nprotocol_options.round = 1\n": "x.toml:5:1: " +
+			"unknown key federation.protocol_options.round: did you mean rounds?",
+		"[methods.mocha]\n[federation]\nprotocol_options.rounds = 1": `x.toml:3:1: federation.protocol_options has ` +
+			`no effect: protocol "wait-for-all" has no options`,
 	} {
-		if _, err := scenario.Parse("x.toml", []byte(source), nil); err == nil || err.Error() != want {
-			t.Errorf("%s\ngot  %v\nwant %s", source, err, want)
-		}
+		_, err := scenario.Parse("x.toml", []byte(source), nil)
+		expect.That(t, err != nil && err.Error() == want, "%s\ngot  %v\nwant %s", source, err, want)
 	}
 }

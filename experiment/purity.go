@@ -89,7 +89,7 @@ func (w *watch) check(back bool, ask func(of any, device int, c *call)) error {
 			ask(of, device, &got)
 			if math.Float64bits(got.value) != math.Float64bits(list[k].value) || got.until != list[k].until {
 				return fmt.Errorf("%s: %s(%d, %s) was %s in the run and %s when asked again in another order: "+
-					"a value must depend on seed, options, device and time alone (docs/plugins.md)",
+					"a value must depend on seed, options, device and time alone (docs/extend.md)",
 					w.model, got.method, device, seconds(got.at), &list[k], &got)
 			}
 			if back {
@@ -109,11 +109,11 @@ func (c *call) String() string {
 	return value + " until " + seconds(c.until)
 }
 
-func seconds(t engine.Time) string {
-	if t == engine.Never {
+func seconds(at engine.Time) string {
+	if at == engine.Never {
 		return "never"
 	}
-	return fmt.Sprintf("%.9g s", t.Seconds())
+	return fmt.Sprintf("%.9g s", at.Seconds())
 }
 
 // truth is a condition as a number.

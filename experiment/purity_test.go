@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
 // cheat is a model whose values depend on earlier calls: a device is hot from its third call for a later time on, as
@@ -53,17 +54,22 @@ func (c *cheat) Uplink(device int, usual float64, at engine.Time) (float64, engi
 
 // A model whose values depend on earlier calls ends its run with an error that shows two of them.
 func TestModelsThatRememberCallsAreRefused(t *testing.T) {
-	const again = ` when asked again in another order: a value must depend on seed, options, device and time alone \(docs/plugins\.md\)$`
+	const again = ` when asked again in another order: a value must depend on seed, options, ` +
+		`device and time alone \(docs/extend\.md\)$`
 	for want, set := range map[string][]string{
-		`device model "beat": Speed\(\d+, [\d.e-]+ s\) was 0\.5 until never in the run and 1 until [\d.]+ s`:                {beatingDevices, "devices.options.of=memory"},
-		`device model "beat": Available\(\d+, [\d.]+ s\) was (true|false) until [\d.]+ s in the run and (true|false) until`: {beatingDevices, "devices.options.of=memory-presence"},
-		`device model "beat": PluggedIn\(\d+, [\d.]+ s\) was (true|false) until [\d.]+ s in the run and (true|false) until`: {beatingDevices, "devices.options.of=memory-charging", "devices.battery_wh=0.001", "devices.charge_w=1"},
-		`link model "beat": (Down|Up)link\(\d+, [\d.]+ s\) was 0\.00\d+ until never in the run and 0\.0\d+ until [\d.]+ s`:  {beatingLinks, "network.options.of=memory"},
+		`device model "beat": Speed\(\d+, [\d.e-]+ s\) was 0\.5 until never in the run and 1 until [\d.]+ ` +
+			`s`: {beatingDevices, "devices.model_options.of=memory"},
+		`device model "beat": Available\(\d+, [\d.]+ s\) was (true|false) until [\d.]+ s in the run and (true|false) ` +
+			`until`: {beatingDevices, "devices.model_options.of=memory-presence"},
+		`device model "beat": PluggedIn\(\d+, [\d.]+ s\) was (true|false) until [\d.]+ s in the run and (true|false) ` +
+			`until`: {beatingDevices, "devices.model_options.of=memory-charging", "devices.battery.wh=0.001",
+			"devices.charging.watts=1"},
+		`link model "beat": (Down|Up)link\(\d+, [\d.]+ s\) was 0\.00\d+ until never in the run and 0\.0\d+ until ` +
+			`[\d.]+ s`: {beatingLinks, "network.model_options.of=memory"},
 	} {
 		_, err := gather(t.Context(), parse(t, slow, append(set, "run.rounds=8")...), Options{Workers: 2})
-		if err == nil || !regexp.MustCompile(want+`.*`+again).MatchString(err.Error()) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		expect.That(t, err != nil && regexp.MustCompile(want+`.*`+again).MatchString(err.Error()),
+			"%v, want %s", err, want)
 	}
 }
 
@@ -84,11 +90,11 @@ func TestWatchedCallsAreEvenlySpaced(t *testing.T) {
 		t.Fatalf("%d devices, %d apart", len(w.calls), w.apart)
 	}
 	for _, of := range w.calls { // 1001 calls: each 16th
-		if len(of.list) != 63 || of.every != 16 || of.list[1].at != 16 || of.list[62].at != 992 {
-			t.Fatalf("%d calls, each %dth: %+v", len(of.list), of.every, of.list)
-		}
+		expect.Must(t, len(of.list) == 63 && of.every == 16 && of.list[1].at == 16 && of.list[62].at == 992,
+			"%d calls, each %dth: %+v", len(of.list), of.every, of.list)
 	}
-	if err := w.check(true, nil); !errors.Is(err, failed) || err.Error() != fmt.Sprintf("starting a model again: %v", failed) {
+	if err := w.check(true, nil); !errors.Is(err, failed) ||
+		err.Error() != fmt.Sprintf("starting a model again: %v", failed) {
 		t.Error(err)
 	}
 }

@@ -26,9 +26,9 @@ type record struct {
 }
 
 // journal returns the journal of a run, whose errors the record has.
-func (x *execution) journal(about *algorithms.Description) (journal federation.Journal) {
-	write := func(rows []results.DeviceRow) error { return x.rec.rows.Devices(rows) }
-	journal, x.rec.deviceErr = x.options.JournalOf(x.run, about, &x.setup.System, x.setup.Shape.Values(), write)
+func (e *execution) journal(about *algorithms.Description) (journal federation.Journal) {
+	write := func(rows []results.DeviceRow) error { return e.rec.rows.Devices(rows) }
+	journal, e.rec.deviceErr = e.options.JournalOf(e.run, about, &e.setup.System, e.setup.Shape.Values(), write)
 	return journal
 }
 
@@ -92,7 +92,8 @@ func (rec *record) end(run *scenario.RunSpec, out *learning.Outcome, result resu
 	}
 	if m := out.Model; run.Settings.Run.Model && out.Status != results.Interrupted {
 		var space []float64
-		if err := rec.rows.Model(out.ModelRows, m.Cols, func(task int) []float64 { return mtl.ReadRow(m, task, 0, &space) }); err != nil {
+		if err := rec.rows.Model(out.ModelRows, m.Cols,
+			func(task int) []float64 { return mtl.ReadRow(m, task, 0, &space) }); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"fedsim/devices"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
-	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms"
+	"fedsim/internal/rooms/newclients"
 	"fedsim/internal/rooms/replay"
 	"fedsim/internal/rooms/traces"
 	"fedsim/internal/tools/checkpoint"
@@ -22,8 +23,8 @@ import (
 // round; so it does under a protocol that draws the limits of work, where nothing fails.
 type recording struct {
 	*replay.Shared
-	program  *external.Metered // of an external model; nil: it is another. A run takes its time
-	restored int               // rounds from before an interruption
+	program  rooms.Metered // of an external model; nil: it is another. A run takes its time
+	restored int           // rounds from before an interruption
 
 	mu     sync.Mutex
 	saver  *checkpoint.Saver // nil: no checkpoints
@@ -40,7 +41,8 @@ type recordingKey struct {
 }
 
 func recordingKeyOf(run *scenario.RunSpec) recordingKey {
-	key := recordingKey{problem: keyOf(&run.Settings), algorithm: run.Algorithm, options: fmt.Sprintf("%+v", run.Options), seed: run.System}
+	key := recordingKey{problem: keyOf(&run.Settings), algorithm: run.Algorithm,
+		options: fmt.Sprintf("%+v", run.Options), seed: run.System}
 	if f := &run.Settings.Federation; f.Traits().DrawnSteps != nil {
 		key.limits = fmt.Sprintf("%s %g %g %+v", f.Protocol, f.StepsLow, f.StepsHigh, f.ProtocolOptions)
 	}
@@ -59,9 +61,10 @@ func (r *runner) recordable(run *scenario.RunSpec, clients int) bool {
 	s := &run.Settings.Run
 	_, asked := run.Settings.Federation.Sizes(clients)
 	protocol := run.Settings.Federation.Traits()
-	takesAll := protocol.WaitsForAll && !protocol.LimitsWork || protocol.DrawnSteps != nil && nothingFails(&run.Settings)
-	return !isExternal(run) && !needsOptimum(run) && !run.Settings.Privacy.On() && !run.Settings.Compression.On() && run.Settings.RoomsShare() &&
-		run.Settings.Federation.PartialShare == 0 && takesAll && !protocol.Weighs && asked == clients &&
+	takesAll := protocol.WaitsForAll && !protocol.LimitsWork ||
+		protocol.DrawnSteps != nil && nothingFails(&run.Settings)
+	return !isExternal(run) && !needsOptimum(run) && run.Settings.Shares() &&
+		takesAll && !protocol.Weighs && asked == clients &&
 		s.Outer == 1 && s.EvalEvery == 1 && s.EvalClients == 0 && s.ThetaEvery == 0 && len(s.ClientMetrics) == 0 &&
 		s.Rounds > 0 && clients*s.Rounds <= r.mostRecorded
 }
@@ -80,7 +83,7 @@ func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.F
 	key := recordingKeyOf(run)
 	return r.recordings.get(key, func() (*recording, error) {
 		problem, program := p.served.metered(p.problem)
-		method, err := factory.Start(algorithms.Setup{
+		method, err := newclients.Start(factory, algorithms.Setup{
 			Rows: problem.RowCounts(), Shape: problem.Shape,
 			Problem: problem, Coupling: p.coupling, Workers: r.pool.Size(), Pool: r.pool, Seed: run.System,
 		}, run.Options)
@@ -112,7 +115,8 @@ func (r *runner) record(run *scenario.RunSpec, p *prepared, factory algorithms.F
 }
 
 // evaluate evaluates the present model of a method.
-func (r *runner) evaluate(p *prepared, problem *mtl.Problem, method *algorithms.Method) (values algorithms.Evaluation, err error) {
+func (r *runner) evaluate(p *prepared, problem *mtl.Problem,
+	method *algorithms.Method) (values algorithms.Evaluation, err error) {
 	if method.Reporter != nil {
 		if values, err = method.Reporter.Evaluate(); err != nil {
 			return values, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"time"
 
 	"fedsim/data"
@@ -16,6 +15,9 @@ import (
 // warmGap is the relative gap of the W steps that learn a coupling before the run. A
 // gap ten times smaller moves the coupling of HAR by less than 1e-3.
 const warmGap = 1e-4
+
+// warmFloor is the share of (tr Omega/m) I that is mixed into the Omega learned before the run.
+const warmFloor = 0.1
 
 // alternatingGap is the least gain of an outer iteration, relative to P, after which the
 // reference of several outer iterations continues: far below the range of figures.
@@ -65,7 +67,9 @@ func (r *reference) solve(split *data.Split) (*prepared, error) {
 	if served.program != nil {
 		r.given.Store(r.of, problem.Shape)
 	}
-	out := &prepared{problem: problem, clients: problem.Clients(), rows: problem.RowCounts(), shape: problem.Shape, optimum: math.NaN(), optimumGap: math.NaN(), digest: sync.OnceValue(split.Digest), about: aboutData(&r.of.data, split.Train, problem.RowCounts()), test: testRows(split), served: served}
+	out := &prepared{problem: problem, clients: problem.Clients(), rows: problem.RowCounts(), shape: problem.Shape,
+		optimum: math.NaN(), optimumGap: math.NaN(),
+		about: aboutData(&r.of.data, split.Train, problem.RowCounts()), test: testRows(split), served: served}
 	found, err := r.saver.Load(func(c *state.Coder) { r.state(c, out) })
 	switch {
 	case err != nil:
@@ -120,7 +124,8 @@ func (r *reference) state(c *state.Coder, out *prepared) {
 // compute learns the coupling and solves the problem under it.
 func (r *reference) compute(out *prepared) (err error) {
 	cfg, problem := &r.of.problem, out.problem
-	if out.coupling, err = problem.Solver(r.pool, warmGap, 10_000).LearnCoupling(r.ctx, cfg.WarmOmega, cfg.WarmFloor); err != nil {
+	if out.coupling, err = problem.Solver(r.pool, warmGap, 10_000).LearnCoupling(r.ctx, cfg.WarmOmega,
+		warmFloor); err != nil {
 		return fmt.Errorf("learning the coupling: %w", err)
 	}
 	if !cfg.HasReference() {
@@ -137,7 +142,8 @@ func (r *reference) compute(out *prepared) (err error) {
 	if joint, ok := problem.Regularizer.(mtl.Joint); ok && problem.Loss != nil {
 		o, err = problem.Solver(r.pool, max(cfg.OptimumGap, jointGap), cfg.OptimumSweeps).JointOptimum(r.ctx, joint)
 	} else {
-		o, err = problem.Solver(r.pool, max(cfg.OptimumGap, alternatingGap), cfg.OptimumSweeps).AlternatingOptimum(r.ctx, out.coupling, 5*r.of.outer)
+		o, err = problem.Solver(r.pool, max(cfg.OptimumGap, alternatingGap), cfg.OptimumSweeps).
+			AlternatingOptimum(r.ctx, out.coupling, 5*r.of.outer)
 	}
 	if err != nil {
 		return fmt.Errorf("computing the reference optimum: %w", err)

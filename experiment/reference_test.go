@@ -13,6 +13,7 @@ import (
 
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/expect"
 )
 
 // referred has a coupling that is learnt, under each regularizer that learns one, and
@@ -24,21 +25,22 @@ name = "one"
 sweep = { "problem.regularizer" = ["probabilistic", "clustered", "graphical"] }
 [[experiment]]
 name = "known"
-set = { "problem.warm_omega" = 0 }
+set = { "problem.regularizer_options.warm_start" = 0 }
 sweep = { "problem.regularizer" = ["mean", "independent"] }
 [[experiment]]
 name = "two"
 set = { "run.outer" = 2 }
 [[experiment]]
 name = "none"
-set = { "problem.optimum_sweeps" = 0 }
+set = { "problem.optimum.when" = "never" }
 [[experiment]]
 name = "single"
 set = { "data.precision" = "float32" }
 `
 
 // under are the settings of referred.
-var under = []string{"run.rounds=4", "problem.lambda1=0.1", "problem.lambda2=0.1", "problem.cluster_count=2.0"}
+var under = []string{"run.rounds=4", "problem.regularizer_options.lambda1=0.1",
+	"problem.regularizer_options.lambda2=0.1", "problem.regularizer_options.cluster_count=2.0"}
 
 const optimum = "optimum "
 
@@ -67,23 +69,18 @@ func TestReferencesAreRestored(t *testing.T) {
 	}
 	mustGather(t, e, keeping(full, leaping()))
 	saved := references(full)
-	if len(saved) != 8 {
-		t.Fatalf("%d references are saved, want 8: %v", len(saved), slices.Collect(maps.Keys(saved)))
-	}
+	expect.Must(t, len(saved) == 8, "%d references are saved, want 8: %v", len(saved), slices.Collect(maps.Keys(saved)))
 	again := holding(saved)
 	again.Saved = func(name string, _ []byte) {
-		if strings.HasPrefix(name, optimum) {
-			t.Errorf("%s is saved again", name)
-		}
+		expect.That(t, !strings.HasPrefix(name, optimum), "%s is saved again", name)
 	}
 	same(t, want, mustGather(t, e, keeping(again, leaping())))
 
 	quick := &checkpointtest.Store{}
 	instant := time.Unix(0, 0)
 	mustGather(t, e, keeping(quick, func() time.Time { return instant }))
-	if n := len(references(quick)); n > 0 {
-		t.Errorf("%d references that took no time are saved", n)
-	}
+	n := len(references(quick))
+	expect.That(t, n == 0, "%d references that took no time are saved", n)
 
 	// The optimum follows the digest of the rows: the runs use the saved one.
 	moved := map[string][]byte{}
@@ -94,9 +91,8 @@ func TestReferencesAreRestored(t *testing.T) {
 		moved[name] = content
 	}
 	for i, r := range mustGather(t, e, keeping(holding(moved), leaping())) {
-		if was := want[i].Optimum; r.Optimum != was-1 && !math.IsNaN(was) {
-			t.Errorf("%s: the optimum is %g, want %g", r.ID, r.Optimum, was-1)
-		}
+		was := want[i].Optimum
+		expect.That(t, r.Optimum == was-1 || math.IsNaN(was), "%s: the optimum is %g, want %g", r.ID, r.Optimum, was-1)
 	}
 }
 
@@ -111,14 +107,13 @@ func TestCorruptReferencesAreRefused(t *testing.T) {
 	refused := func(name string, content []byte, why string) {
 		t.Helper()
 		_, err := gather(t.Context(), e, keeping(holding(map[string][]byte{name: content})))
-		if !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), why) {
+		if !errors.Is(err, checkpointtest.ErrRejected) || !strings.Contains(err.Error(), name) ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	saved := references(full)
-	if len(saved) == 0 {
-		t.Fatal("no reference is saved")
-	}
+	expect.Must(t, len(saved) != 0, "no reference is saved")
 	for name, content := range saved {
 		refused(name, content[:len(content)-3], "unexpected EOF")
 		other := bytes.Clone(content)
@@ -130,8 +125,7 @@ func TestCorruptReferencesAreRefused(t *testing.T) {
 // An error of saving a reference ends all runs.
 func TestReferencesThatCannotBeSavedEndAll(t *testing.T) {
 	e := parse(t, referred, under...)
-	_, err := gather(t.Context(), e, Options{Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: optimum}, Clock: leaping()}})
-	if !errors.Is(err, checkpointtest.ErrFull) {
-		t.Errorf("error %v", err)
-	}
+	_, err := gather(t.Context(), e,
+		Options{Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: optimum}, Clock: leaping()}})
+	expect.That(t, errors.Is(err, checkpointtest.ErrFull), "error %v", err)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 )
 
 const refitted = `
@@ -33,20 +34,16 @@ func TestRefitTrainsOnValidationRows(t *testing.T) {
 	want := mustGather(t, parse(t, plain, append(varied, "problem.lambda="+lambda)...), Options{})
 	held := mustGather(t, parse(t, strings.Replace(refitted, "refit = true", "", 1), varied...), Options{})
 	for i := range want {
-		if got[i].ModelHash != want[i].ModelHash {
-			t.Errorf("run %d: the model differs from that on all training rows", i)
-		}
-		if held[i].ModelHash == want[i].ModelHash {
-			t.Errorf("run %d: validation rows are trained on without refit", i)
-		}
+		expect.That(t, got[i].ModelHash == want[i].ModelHash,
+			"run %d: the model differs from that on all training rows", i)
+		expect.That(t, held[i].ModelHash != want[i].ModelHash,
+			"run %d: validation rows are trained on without refit", i)
 		r := got[i]
 		if last, _ := r.Last(); !math.IsNaN(last.ValidationError) {
 			t.Errorf("run %d: the error on validation rows is %g, and there are none", i, last.ValidationError)
 		}
 	}
-	if held[0].Tuned[0].Value != lambda {
-		t.Error("refit changes the choice")
-	}
+	expect.That(t, held[0].Tuned[0].Value == lambda, "refit changes the choice")
 }
 
 func TestRefitNeedsValidationRows(t *testing.T) {
@@ -54,8 +51,8 @@ func TestRefitNeedsValidationRows(t *testing.T) {
 		{"data.validation_fraction=0", "must be positive with experiment.tuning.refit"},
 		{"run.stop_at={validation_error=0.1}", "runs of winners have no validation rows"},
 	} {
-		if _, err := scenario.Parse("small.toml", []byte(small+strings.Replace(refitted, "validation_error", "test_error", 1)), []string{c.set}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.set, err)
-		}
+		_, err := scenario.Parse("small.toml",
+			[]byte(small+strings.Replace(refitted, "validation_error", "test_error", 1)), []string{c.set})
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "%s: %v", c.set, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
@@ -23,9 +24,7 @@ func TestRoundsAreObserved(t *testing.T) {
 	watch := func(index int, run results.Run) func(results.Round) {
 		mu.Lock()
 		defer mu.Unlock()
-		if run.ID == "" || run.Algorithm == "" || run.Seed == 0 {
-			t.Errorf("told of %+v", run)
-		}
+		expect.That(t, run.ID != "" && run.Algorithm != "" && run.Seed != 0, "told of %+v", run)
 		told[index] = nil
 		return func(r results.Round) {
 			mu.Lock()
@@ -35,13 +34,10 @@ func TestRoundsAreObserved(t *testing.T) {
 	}
 	check := func(runs map[int]results.Run) {
 		t.Helper()
-		if len(told) != len(runs) {
-			t.Errorf("told of %d runs of %d", len(told), len(runs))
-		}
+		expect.That(t, len(told) == len(runs), "told of %d runs of %d", len(told), len(runs))
 		for i, r := range runs {
-			if d := cmp.Diff(r.Rounds, told[i], sameBits); d != "" {
-				t.Errorf("%s: %s", r.ID, d)
-			}
+			d := cmp.Diff(r.Rounds, told[i], sameBits)
+			expect.That(t, d == "", "%s: %s", r.ID, d)
 		}
 		clear(told)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // A list grows as its last two values do, and whole numbers stay whole and positive.
@@ -30,9 +32,8 @@ func TestScalesResume(t *testing.T) {
 		for _, want := range test.want {
 			at := test.side * (len(list) - 1)
 			s := newScale(list, at, test.side, test.integer)
-			if s.next != want || !s.beyond {
-				t.Errorf("%v, side %d: %v follows, want %v", list, test.side, s.next, want)
-			}
+			expect.That(t, s.next == want && s.beyond,
+				"%v, side %d: %v follows, want %v", list, test.side, s.next, want)
 			if s.next == list[at] {
 				break
 			}
@@ -63,9 +64,7 @@ func TestScalesComeCloseToABound(t *testing.T) {
 		for _, want := range test.want {
 			s := scale{x: x, behind: behind, up: x > behind}
 			got := s.toward(test.bound)
-			if got != want {
-				t.Errorf("%v, %v: %v follows, want %v", behind, x, got, want)
-			}
+			expect.That(t, got == want, "%v, %v: %v follows, want %v", behind, x, got, want)
 			behind, x = x, got
 		}
 	}
@@ -87,9 +86,8 @@ func TestBounds(t *testing.T) {
 		{1, math.Inf(1), false, func(x float64) bool { return x <= 5 }, 1, math.Inf(1)},
 	} {
 		last, first := bound(test.good, test.bad, test.integer, test.accepted)
-		if last != test.last || first != test.first {
-			t.Errorf("from %v to %v: %v and %v, want %v and %v", test.good, test.bad, last, first, test.last, test.first)
-		}
+		expect.That(t, last == test.last && first == test.first,
+			"from %v to %v: %v and %v, want %v and %v", test.good, test.bad, last, first, test.last, test.first)
 		if !test.integer && !math.IsInf(first, 0) {
 			// The bound that is written down is the shorter of both.
 			if open := shorter(first, last); open != (test.last != math.Round(test.last)) {

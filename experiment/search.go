@@ -84,7 +84,8 @@ func (s *search) edges() []results.Edge {
 		for side, name := range sides {
 			if n, ok := s.neighbor(option, side); ok && (n.edge || n.new) {
 				setting := s.winner().Tuned[option]
-				edges = append(edges, results.Edge{Key: setting.Key, Value: setting.Value, Side: name, Reason: n.reason})
+				edges = append(edges,
+					results.Edge{Key: setting.Key, Value: setting.Value, Side: name, Reason: n.reason})
 			}
 		}
 	}

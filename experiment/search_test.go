@@ -11,6 +11,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -78,24 +79,22 @@ func TestGridsGrowUntilTheirWinnerIsInside(t *testing.T) {
 				var neighbor *Trial
 				for k := range g.Trials {
 					y := number(t, g.Trials[k].Options[option].Value)
-					if onlyDiffers(g.Trials[k].Options, win.Options, option) && (y > x) == (side == results.Highest) && math.Abs(y-x) < beside && y != 0 {
+					if onlyDiffers(g.Trials[k].Options, win.Options, option) && (y > x) == (side == results.Highest) &&
+						math.Abs(y-x) < beside && y != 0 {
 						beside, neighbor = math.Abs(y-x), &g.Trials[k]
 					}
 				}
 				edge := edgeOf(g.Edges, o.Key, side)
 				if (neighbor == nil) != (edge != nil) {
-					t.Errorf("%s: %v has the neighbor %v on the %s side, the edge %v", g.Method, win.Options, neighbor, side, edge)
+					t.Errorf("%s: %v has the neighbor %v on the %s side, the edge %v", g.Method, win.Options, neighbor,
+						side, edge)
 				}
-				if edge != nil && (edge.Reason == "" || edge.Value != win.Options[option].Value) {
-					t.Errorf("%s: edge %+v of %v", g.Method, edge, win.Options)
-				}
+				expect.That(t, edge == nil || edge.Reason != "" && edge.Value == win.Options[option].Value,
+					"%s: edge %+v of %v", g.Method, edge, win.Options)
 				if neighbor == nil {
 					continue
 				}
-				run, err := job.Find(idOf(job, neighbor), neighbor.Options, 3)
-				if err != nil {
-					t.Fatal(err)
-				}
+				run := expect.Value(job.Find(idOf(job, neighbor), neighbor.Options, 3))(t)
 				one := e[0]
 				one.Jobs = []scenario.Job{{Candidates: []scenario.RunSpec{run}, Seeds: []uint64{3}}}
 				r := mustGather(t, []scenario.Experiment{one}, Options{})[0]
@@ -107,9 +106,8 @@ func TestGridsGrowUntilTheirWinnerIsInside(t *testing.T) {
 			}
 		}
 	}
-	if grown[results.Lowest] == 0 || grown[results.Highest] == 0 {
-		t.Errorf("winners beyond their grid: %v, want some on both sides", grown)
-	}
+	expect.That(t, grown[results.Lowest] != 0 && grown[results.Highest] != 0,
+		"winners beyond their grid: %v, want some on both sides", grown)
 }
 
 // The same grids grow, however many workers there are, and with interruptions.
@@ -117,19 +115,19 @@ func TestGrownGridsAreTheSame(t *testing.T) {
 	e := parse(t, growing)
 	first := tuneAll(t, e, Options{Workers: 1})
 	for _, workers := range []int{2, 8} {
-		if !reflect.DeepEqual(tuneAll(t, e, Options{Workers: workers}), first) {
-			t.Errorf("%d workers: other trials", workers)
-		}
+		expect.That(t, reflect.DeepEqual(tuneAll(t, e, Options{Workers: workers}), first),
+			"%d workers: other trials", workers)
 	}
 	want := mustGather(t, e, Options{})
 	for i, r := range want {
 		g := first[i/2] // two seeds
-		if tunedTo(r) != tunedTo(results.Run{Tuning: results.Tuning{Tuned: g.Trials[g.Winner].Options}}) || !reflect.DeepEqual(r.Edges, g.Edges) {
-			t.Errorf("run %s with edges %v, tune chooses %v with %v", r.ID, r.Edges, g.Trials[g.Winner].Options, g.Edges)
+		if tunedTo(r) != tunedTo(results.Run{Tuning: results.Tuning{Tuned: g.Trials[g.Winner].Options}}) ||
+			!reflect.DeepEqual(r.Edges, g.Edges) {
+			t.Errorf("run %s with edges %v, tune chooses %v with %v", r.ID, r.Edges, g.Trials[g.Winner].Options,
+				g.Edges)
 		}
-		if at, ok := Places(e)(r.ID); !ok || at != i {
-			t.Errorf("the place of %s is %d, want %d", r.ID, at, i)
-		}
+		at, ok := Places(e)(r.ID)
+		expect.That(t, ok && at == i, "the place of %s is %d, want %d", r.ID, at, i)
 	}
 	for _, patience := range []int{60, 150, 400} {
 		// A trial that is interrupted begins again, so two that run at the same time need more and more.
@@ -143,18 +141,15 @@ func TestGrowthIsCounted(t *testing.T) {
 	e := parse(t, growing)
 	share, last := 0.0, Progress{}
 	grids := tuneAll(t, e, Options{Workers: 2, Progress: func(p Progress) {
-		if p.Share < share {
-			t.Errorf("the share falls from %g to %g", share, p.Share)
-		}
+		expect.That(t, p.Share >= share, "the share falls from %g to %g", share, p.Share)
 		share, last = p.Share, p
 	}})
 	trials := 0
 	for i := range grids {
 		trials += len(grids[i].Trials)
 	}
-	if last.Done != trials || last.Total != trials || math.Abs(share-1) > 1e-9 {
-		t.Errorf("%+v, want %d of %d", last, trials, trials)
-	}
+	expect.That(t, last.Done == trials && last.Total == trials && math.Abs(share-1) <= 1e-9,
+		"%+v, want %d of %d", last, trials, trials)
 }
 
 // Without extend, and where the limit is reached, a winner at an edge is called so.
@@ -163,9 +158,8 @@ func TestEdgesAreNamed(t *testing.T) {
 		grids := tuneAll(t, parse(t, growing, fmt.Sprintf("experiment.growing.tuning.extend=%d", limit)), Options{})
 		edge := edgeOf(grids[0].Edges, "options.epochs", results.Lowest)
 		value := []string{"16", "8"}[limit]
-		if edge == nil || edge.Value != value || edge.Reason != "" {
-			t.Errorf("extend = %d: %+v", limit, grids[0].Edges)
-		}
+		expect.That(t, edge != nil && edge.Value == value && edge.Reason == "",
+			"extend = %d: %+v", limit, grids[0].Edges)
 	}
 }
 
@@ -182,13 +176,10 @@ tuning = { target = 0.01, extend = 4 }
 "options.beta" = [1.5, 1.9]
 `), Options{})[0]
 	// 1.9 * 1.9/1.5 = 2.41 is more than the batch.
-	if win := g.Trials[g.Winner]; win.Options[0].Value != "2" || len(g.Trials) != 3 {
-		t.Fatalf("%+v", g)
-	}
+	win := g.Trials[g.Winner]
+	expect.Must(t, win.Options[0].Value == "2" && len(g.Trials) == 3, "%+v", g)
 	want := []results.Edge{{Key: "options.beta", Value: "2", Side: results.Highest, Reason: "must be in [1, batch]"}}
-	if !reflect.DeepEqual(g.Edges, want) {
-		t.Errorf("edges %+v, want %+v", g.Edges, want)
-	}
+	expect.That(t, reflect.DeepEqual(g.Edges, want), "edges %+v, want %+v", g.Edges, want)
 }
 
 // The trials of a grid that grew are refused when there are more of them than it takes.
@@ -196,9 +187,8 @@ func TestTrialsTooManyAreRefused(t *testing.T) {
 	full := &checkpointtest.Store{}
 	o := Options{Checkpoints: checkpoint.Policy{Store: full, Clock: time.Now}}
 	mustGather(t, parse(t, growing), o)
-	if _, err := gather(t.Context(), parse(t, growing, "experiment.growing.tuning.extend=0"), o); err == nil || !strings.Contains(err.Error(), "trials") {
-		t.Errorf("%v", err)
-	}
+	_, err := gather(t.Context(), parse(t, growing, "experiment.growing.tuning.extend=0"), o)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "trials"), "%v", err)
 }
 
 func number(t testing.TB, text string) float64 {

@@ -10,8 +10,8 @@ import (
 	"fedsim/algorithms/methods"
 	"fedsim/config"
 	"fedsim/experiment/scenario"
-	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
 	"fedsim/internal/rooms/theory"
 	"fedsim/results"
 )
@@ -28,9 +28,9 @@ func InSeconds(experiments []scenario.Experiment) bool {
 }
 
 type (
-	// Descent is what a theorem needs to know of a problem.
+	// Descent has the constants of a problem that a theorem needs.
 	Descent = theory.Descent
-	// SecondsBound is what a theorem says of a method.
+	// SecondsBound is the bound of a theorem for a method.
 	SecondsBound = theory.Seconds
 )
 
@@ -83,10 +83,10 @@ func checkSeconds(experiments []scenario.Experiment) error {
 		c.Require(m.Measures, key+"measure", m.Measures, "must be true: the bounds are about the gradient")
 		c.Require(m.Constant, key+"step", m.Step,
 			"must be that of every step: without a schedule, warm-up rounds and clipping")
-		c.Require(f.Protocol == federation.Asynchronous, "federation.protocol", f.Protocol,
+		c.Require(f.Protocol == protocols.Asynchronous, "federation.protocol", f.Protocol,
 			"must be \"asynchronous\": the bounds are about servers without rounds")
-		c.Require(f.Clients == 0 && f.Fraction == 1, "federation.clients_per_round", f.Clients,
-			"must be 0, with federation.fraction = 1: in the bounds all devices work all the time")
+		c.Require(f.AsksAll(), "federation.clients_per_round", f.Clients,
+			"must be left out: in the bounds all devices work all the time")
 		c.Require(!f.Relative(), "federation.cost", f.Cost, "must be \"physical\": the bounds are in seconds")
 		c.Require(run.Settings.Run.Vary == results.VarySystem, "run.vary", run.Settings.Run.Vary,
 			"must be \"system\": the bounds are about one problem")
@@ -116,7 +116,8 @@ func (r *runner) timed(j *job, runs []results.Run, target float64) (*Timed, erro
 		return nil, err
 	}
 	slices.Sort(d.Tau)
-	t := &Timed{Experiment: j.Experiment, Method: j.Method, Point: j.Point, Gamma: m.Step, Gradients: m.Gather + m.Refuse, Stops: m.Stops, Measured: math.NaN()}
+	t := &Timed{Experiment: j.Experiment, Method: j.Method, Point: j.Point, Gamma: m.Step,
+		Gradients: m.Gather + m.Refuse, Stops: m.Stops, Measured: math.NaN()}
 	if err := t.measure(runs, target, d); err != nil {
 		return nil, err
 	}
@@ -172,14 +173,7 @@ func (t *Timed) measure(runs []results.Run, target float64, d *theory.Descent) e
 
 // responseTimes returns the usual response times of devices in seconds.
 func (r *runner) responseTimes(run *scenario.RunSpec, p *prepared) ([]float64, error) {
-	setup, err := r.prepare.server(run, p)
-	if err != nil {
-		return nil, err
-	}
-	factory, _ := algorithms.Lookup(run.Algorithm)
-	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, r.pool
-	setup.Schedule = learning.Schedule{Outer: 1, Rounds: 1, EvalEvery: 1}
-	f, err := learning.New(*setup)
+	f, err := r.timing(run, p)
 	if err != nil {
 		return nil, err
 	}
@@ -188,4 +182,16 @@ func (r *runner) responseTimes(run *scenario.RunSpec, p *prepared) ([]float64, e
 		seconds[k] = f.UsualResponse(k).Seconds()
 	}
 	return seconds, nil
+}
+
+// timing returns the federation of a run without learning, which knows how long work and messages usually take.
+func (r *runner) timing(run *scenario.RunSpec, p *prepared) (*learning.Federation, error) {
+	setup, err := r.prepare.server(run, p)
+	if err != nil {
+		return nil, err
+	}
+	factory, _ := algorithms.Lookup(run.Algorithm)
+	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, r.pool
+	setup.Schedule, setup.AnyDeadline = learning.Schedule{Outer: 1, Rounds: 1, EvalEvery: 1}, true
+	return learning.New(*setup)
 }

@@ -6,6 +6,7 @@ import (
 
 	"fedsim/algorithms/methods"
 	"fedsim/internal/rooms/theory"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -32,13 +33,12 @@ func TestTimesAgainstBounds(t *testing.T) {
 		run([4]float64{0, 10, 1, 0}, [4]float64{1.5, 5, 1, 0}, [4]float64{2.5, 4, 4, 0}),
 	}
 	c, d := &Timed{Measured: math.NaN()}, &theory.Descent{}
-	if err := c.measure(runs, 0, d); err != nil || d.Eps != 10 || c.Measured != 2.5 || d.Noise2 != 16 || d.Bias2 != 0.25 {
+	if err := c.measure(runs, 0, d); err != nil || d.Eps != 10 || c.Measured != 2.5 || d.Noise2 != 16 ||
+		d.Bias2 != 0.25 {
 		t.Errorf("target %g after %g s, noise %g, bias %g: %v", d.Eps, c.Measured, d.Noise2, d.Bias2, err)
 	}
 	c.Descent, c.Seconds = *d, theory.Seconds{Seconds: 2}
-	if c.Broken() || c.Ratio() != 1.25 {
-		t.Errorf("a bound whose devices differ is broken, ratio %g", c.Ratio())
-	}
+	expect.That(t, !c.Broken() && c.Ratio() == 1.25, "a bound whose devices differ is broken, ratio %g", c.Ratio())
 	if c.Bias2 = 0; !c.Broken() {
 		t.Error("a measurement above its bound is accepted")
 	}

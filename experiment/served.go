@@ -8,7 +8,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/rooms"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 	"fedsim/results"
@@ -30,22 +30,22 @@ func (p *preparer) rowsOf(of *problemKey) (*data.Split, error) {
 
 // served is the program of an external model.
 type served struct {
-	program *external.Model // nil: the model is not external
+	program rooms.Model // nil: the model is not external
 	about   *results.ExternalModel
 	earlier []string // programs that the runs had before, with Options.AllowOtherProgram
 }
 
 // metered returns the problem of a run, of whose program the time is added up; that of another model is p.
-func (s *served) metered(p *mtl.Problem) (*mtl.Problem, *external.Metered) {
+func (s *served) metered(p *mtl.Problem) (*mtl.Problem, rooms.Metered) {
 	if s.program == nil {
 		return p, nil
 	}
-	m := &external.Metered{Model: s.program}
+	m := s.program.Metered()
 	return p.Through(m), m
 }
 
 // addTime adds the time of programs to that of a run; nil programs have none.
-func addTime(to *results.Run, programs ...*external.Metered) {
+func addTime(to *results.Run, programs ...rooms.Metered) {
 	for _, p := range programs {
 		if p == nil {
 			continue
@@ -78,7 +78,8 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 	if o.Processes == 0 {
 		o.Processes = p.pool.Size()
 	}
-	m, err := p.models.get(modelKey{of.data, cfg.Command, cfg.TimeoutS, o.Processes}, func() (*external.Model, error) { return p.learners.StartModel(o, split) })
+	m, err := p.models.get(modelKey{of.data, cfg.Command, cfg.TimeoutS, o.Processes},
+		func() (rooms.Model, error) { return p.others.Model(o, split) })
 	if err != nil {
 		return served{}, nil, err
 	}
@@ -87,13 +88,14 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 			return served{}, nil, err
 		}
 	}
-	s := served{program: m, about: describe(m)}
+	s := served{program: m, about: m.About()}
 	return s, split, p.sameProgram(cfg.Command, &s)
 }
 
 // programOptions returns the options of the program of a problem.
-func (p *preparer) programOptions(cfg *mtl.Config, of *data.Config) external.ModelOptions {
-	return external.ModelOptions{Command: cfg.Command.Words(), TimeoutS: cfg.TimeoutS, Processes: cfg.Processes, Memory: p.memory, Real: of.Target == data.TargetReal}
+func (p *preparer) programOptions(cfg *mtl.Config, of *data.Config) rooms.ModelOptions {
+	return rooms.ModelOptions{Command: cfg.Command.Words(), TimeoutS: cfg.TimeoutS, Processes: cfg.Processes,
+		Memory: p.memory, Real: of.Target == data.TargetReal}
 }
 
 // timed returns the sizes of the data of a run without learning, and those of its external model, whose
@@ -104,11 +106,12 @@ func (p *preparer) timed(s *scenario.Settings) (*prepared, error) {
 		if err != nil {
 			return nil, err
 		}
-		told := &external.Told{Clients: sized.clients, Features: sized.shape.Features, Outputs: sized.shape.Outputs, Real: s.Data.Target == data.TargetReal}
+		told := &rooms.Told{Clients: sized.clients, Features: sized.shape.Features, Outputs: sized.shape.Outputs,
+			Real: s.Data.Target == data.TargetReal}
 		if s.Data.Source == data.SourceExternal {
 			told = nil
 		}
-		m, err := p.learners.StartTimed(p.programOptions(&s.Problem, &s.Data), told)
+		m, err := p.others.TimedModel(p.programOptions(&s.Problem, &s.Data), told)
 		if err != nil {
 			return nil, err
 		}
@@ -118,33 +121,32 @@ func (p *preparer) timed(s *scenario.Settings) (*prepared, error) {
 			}
 		}
 		of := *sized
-		of.served.about = describe(m)
+		of.served.about = m.About()
 		of.shape.Given = m.Sizes()
 		return &of, p.sameProgram(s.Problem.Command, &of.served)
 	})
 }
 
-// describe returns the fingerprint of a model and its shapes.
-func describe(m *external.Model) *results.ExternalModel {
-	about := &results.ExternalModel{Program: m.Fingerprint()}
-	for _, s := range m.Shapes() {
-		about.Shapes = append(about.Shapes, results.Shape(s))
-	}
-	return about
-}
-
 // programRows returns the rows of a program, which has those that the scenario says.
-func programRows(m *external.Model, cfg data.Config) (*data.Split, error) {
+func programRows(m rooms.Model, cfg data.Config) (*data.Split, error) {
 	rows, _, _, _, err := data.Sizes(cfg)
 	if err != nil {
 		return nil, err
 	}
 	if own := m.Rows(0); !slices.Equal(rows, own) {
-		return nil, config.Problem{Key: "data.external.rows", Value: string(cfg.External.Rows), Want: fmt.Sprintf("must be %s: the program of problem.command has %d clients with so many training rows", brief(own), len(own))}
+		return nil,
+			config.Problem{Key: "data.external.rows", Value: string(cfg.External.Rows),
+				Want: fmt.Sprintf(
+					"must be %s: the program of problem.program.command has %d clients with so many training rows",
+					brief(own),
+					len(own))}
 	}
 	for part := 1; part < 3; part++ {
 		if n := len(m.Rows(part)); m.Rows(part) != nil && n != len(rows) {
-			return nil, fmt.Errorf("model of problem.command: hello: answers with test or validation rows of %d clients: must be those of %d", n, len(rows))
+			return nil,
+				fmt.Errorf("model of problem.program.command: hello: answers with test or validation rows of %d "+
+					"clients: "+
+					"must be those of %d", n, len(rows))
 		}
 	}
 	return data.RowsElsewhere(cfg.Target == data.TargetReal, m.Rows(0), m.Rows(1), m.Rows(2)), nil
@@ -178,7 +180,9 @@ func (p *preparer) sameProgram(command mtl.Command, s *served) error {
 		had := strings.Split(all, "\n")
 		last := had[len(had)-1]
 		if last != s.about.Program && !p.otherProgram {
-			return fmt.Errorf("problem.command: the program is another than before the interruption: it was %q, and is %q: go back to it, or add --allow-other-program", last, s.about.Program)
+			return fmt.Errorf("problem.program.command: the program is another than before the interruption: it "+
+				"was %q, "+
+				"and is %q: go back to it, or add --allow-other-program", last, s.about.Program)
 		}
 		if last == s.about.Program {
 			s.earlier = had[:len(had)-1]

@@ -24,7 +24,8 @@ type twin struct {
 	rows                      string // of the program, as JSON; empty: fedsim has the rows
 	idle                      bool   // gradients are not computed
 	means                     bool   // it reports no squared losses
-	metrics                   bool   // it has metrics of its own: the share of right predictions, in per cent, and the part
+	// it has metrics of its own: the share of right predictions, in per cent, and the part
+	metrics bool
 
 	file *os.File
 	w, g int64
@@ -106,11 +107,14 @@ func (t *twin) answer(q *twinRequest) object {
 		t.features, t.outputs = q.Features, q.Outputs
 		about := object{
 			"v": 1, "name": "twin", "fingerprint": t.mark, "values": t.values(), "dtype": t.dtype,
-			"row_flops":         4*t.features*t.hidden + 2*t.hidden + 6*t.hidden*t.outputs + 2*t.outputs, // as docs/models.md counts
-			"row_traffic_bytes": 8 * (2*(t.features+t.hidden) + 2*(t.hidden+t.outputs) + t.hidden), "squared_losses": !t.means,
+			// as docs/methods.md counts
+			"row_flops":         4*t.features*t.hidden + 2*t.hidden + 6*t.hidden*t.outputs + 2*t.outputs,
+			"row_traffic_bytes": 8 * (2*(t.features+t.hidden) + 2*(t.hidden+t.outputs) + t.hidden),
+			"squared_losses":    !t.means,
 		}
 		if t.metrics {
-			about["metrics"] = json.RawMessage(`[{"name":"right","better":"higher","unit":"%"},{"name":"auc","better":"lower"}]`)
+			about["metrics"] =
+				json.RawMessage(`[{"name":"right","better":"higher","unit":"%"},{"name":"auc","better":"lower"}]`)
 		}
 		if t.rows != "" {
 			t.features, t.outputs = 2, 2
@@ -118,7 +122,8 @@ func (t *twin) answer(q *twinRequest) object {
 		}
 		shape := func(name string, dims ...int) object { return object{"name": name, "shape": dims} }
 		about["shapes"] = []object{
-			shape("hidden.weight", t.hidden, t.features), shape("hidden.bias", t.hidden), shape("out.weight", t.outputs, t.hidden), shape("out.bias", t.outputs),
+			shape("hidden.weight", t.hidden, t.features), shape("hidden.bias", t.hidden),
+			shape("out.weight", t.outputs, t.hidden), shape("out.bias", t.outputs),
 		}
 		return about
 	case "open":
@@ -152,7 +157,8 @@ func (t *twin) answer(q *twinRequest) object {
 		var losses, errors, squares, right, parts []any
 		for _, k := range q.Clients.([]any) {
 			n, loss, square, wrong := t.measure(q.Part, int(k.(float64)), w)
-			rows, losses, errors, squares = append(rows, n), append(losses, number(loss)), append(errors, wrong), append(squares, number(square))
+			rows, losses, errors, squares = append(rows, n), append(losses, number(loss)), append(errors, wrong),
+				append(squares, number(square))
 			right = append(right, number(loss*0+100*float64(n-wrong)/float64(n)))
 			parts = append(parts, float64(len(q.Part))/16)
 		}
@@ -353,7 +359,8 @@ func (t *twin) read(f *os.File, at int64, into any) {
 func (t *twin) broken(q *twinRequest, text string) string {
 	var op, fault string
 	var number int
-	if n, _ := fmt.Sscanf(strings.ReplaceAll(t.fault, "/", " "), "%s %s %d", &op, &fault, &number); n < 3 || op != q.Op || number != t.asks[op] {
+	if n, _ := fmt.Sscanf(strings.ReplaceAll(t.fault, "/", " "), "%s %s %d", &op, &fault, &number); n < 3 ||
+		op != q.Op || number != t.asks[op] {
 		return text
 	}
 	switch fault {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
@@ -18,22 +19,23 @@ func TestTimeOfAProgram(t *testing.T) {
 	const sweep = "[experiment.sweep]\n\"devices.clock_ghz\" = [1.0, 2.0]\n"
 	// Training and test rows in three evaluations; five clients with one mini-batch in each of two rounds.
 	whole, nothing := results.ProgramTime{EvaluateS: 12, GradientS: 20}, results.ProgramTime{}
-	for protocol, want := range map[string][2]results.ProgramTime{"first": {whole, whole}, "wait-for-all": {whole, nothing}} {
+	for protocol, want := range map[string][2]results.ProgramTime{"first": {whole, whole},
+		"wait-for-all": {whole, nothing}} {
 		var ticks atomic.Int64
 		o := Options{Workers: 1, Clock: func() time.Time { return time.Unix(ticks.Add(1), 0) }}
-		set := append(slices.Clone(withClasses), "run.rounds=2", "methods.fedavg.options.batch=0", "federation.protocol="+protocol)
+		set := append(slices.Clone(withClasses), "run.rounds=2", "methods.fedavg.options.batch=0",
+			"federation.protocol="+protocol)
 		runs := mustGather(t, parse(t, servedBy(sweep), set...), o)
 		for i, of := range want {
-			if got := runs[i].ProgramTime; got == nil || *got != of {
-				t.Errorf("%s, run %d: %+v, want %+v", protocol, i, got, of)
-			}
+			got := runs[i].ProgramTime
+			expect.That(t, got != nil && *got == of, "%s, run %d: %+v, want %+v", protocol, i, got, of)
 		}
 		if runs[0].EventHash == runs[1].EventHash || runs[0].ModelHash != runs[1].ModelHash && protocol != "first" {
-			t.Errorf("%s: events %x and %x, models %x and %x", protocol, runs[0].EventHash, runs[1].EventHash, runs[0].ModelHash, runs[1].ModelHash)
+			t.Errorf("%s: events %x and %x, models %x and %x", protocol, runs[0].EventHash, runs[1].EventHash,
+				runs[0].ModelHash, runs[1].ModelHash)
 		}
 	}
-	inside := mustGather(t, parse(t, "[methods.fedavg]\n", append(slices.Clone(withClasses), "run.rounds=2")...), Options{})[0]
-	if inside.ProgramTime != nil {
-		t.Errorf("a model of fedsim has %+v", inside.ProgramTime)
-	}
+	inside := mustGather(t, parse(t, "[methods.fedavg]\n", append(slices.Clone(withClasses), "run.rounds=2")...),
+		Options{})[0]
+	expect.That(t, inside.ProgramTime == nil, "a model of fedsim has %+v", inside.ProgramTime)
 }

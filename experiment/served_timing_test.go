@@ -23,15 +23,21 @@ func TestTimingOfAnExternalModel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			set := append(slices.Clone(withClasses), "run.rounds=3", "devices.traffic_s_per_gb=0.1")
+			set := append(slices.Clone(withClasses), "run.rounds=3", "overhead.s_per_gb=0.1")
 			if name == "rows" {
-				set = []string{"problem.warm_omega=0", "data.target=classes", "problem.regularizer=independent", "run.rounds=3"}
+				set = []string{"problem.regularizer_options.warm_start=0", "data.target=classes",
+					"problem.regularizer=independent",
+					"run.rounds=3"}
 			}
 			set = append(set, c.set...)
 			learned := mustGather(t, parse(t, servedBy("", c.model...), set...), Options{})[0]
-			timed := mustGather(t, parse(t, servedBy("", append(c.model, "-fault=open/exit/1")...), append(set, "run.mode=timing")...), Options{})[0]
-			if timed.External.Program != learned.External.Program || timed.External.Program == "" || timed.ProgramTime != nil {
-				t.Errorf("the programs are %q and %q, with %+v", learned.External.Program, timed.External.Program, timed.ProgramTime)
+			timed := mustGather(t,
+				parse(t, servedBy("", append(c.model, "-fault=open/exit/1")...), append(set, "run.mode=timing")...),
+				Options{})[0]
+			if timed.External.Program != learned.External.Program || timed.External.Program == "" ||
+				timed.ProgramTime != nil {
+				t.Errorf("the programs are %q and %q, with %+v", learned.External.Program, timed.External.Program,
+					timed.ProgramTime)
 			}
 			costs := func(r results.Round) [4]float64 { return [4]float64{r.TimeS, r.FLOPs, r.BytesDown, r.BytesUp} }
 			for i, r := range learned.Rounds {

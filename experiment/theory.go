@@ -8,7 +8,6 @@ import (
 
 	"fedsim/config"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/rooms/theory"
 	"fedsim/results"
 )
@@ -48,7 +47,11 @@ func Theory(ctx context.Context, experiments []scenario.Experiment, target float
 }
 
 // compareJobs runs expanded experiments, and compares each of their jobs with a theorem by its runs under all seeds.
-func compareJobs[C any](ctx context.Context, experiments []scenario.Experiment, o Options, compare func(*runner, *job, []results.Run) (*C, error)) ([]C, error) {
+func compareJobs[C any](ctx context.Context, experiments []scenario.Experiment, o Options,
+	compare func(*runner, *job, []results.Run) (*C, error)) ([]C, error) {
+	if err := requireSeeds(experiments); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := newRunner(ctx, cancel, o, 0)
@@ -77,15 +80,15 @@ func checkTheory(experiments []scenario.Experiment) error {
 	for j := range scenario.Jobs(experiments) {
 		run := &j.Candidates[0]
 		s := &run.Settings
-		c.Require(!isExternal(run), "methods."+run.Method+".algorithm", external.Name,
+		c.Require(!isExternal(run), "methods."+run.Method+".algorithm", run.Algorithm,
 			"must be another: the bounds are about methods with dual variables")
 		c.Require(s.Run.Outer == 1, "run.outer", s.Run.Outer, "must be 1: "+errSingleUpdate)
 		c.Require(s.Run.ThetaEvery == 1, "run.theta_every", s.Run.ThetaEvery, "must be 1: "+errSingleUpdate)
 		c.Require(s.Run.EvalEvery == 1, "run.eval_every", s.Run.EvalEvery, "must be 1: "+errSingleUpdate)
 		c.Require(s.Run.Vary == results.VarySystem, "run.vary", s.Run.Vary,
 			"must be \"system\": the bounds are about one problem")
-		c.Require(s.Problem.OptimumSweeps > 0, "problem.optimum_sweeps", s.Problem.OptimumSweeps,
-			"must be positive: the bounds are about the distance from the optimum")
+		c.Require(s.Problem.HasReference(), "problem.optimum.when", s.Problem.OptimumWhen,
+			"must be \"auto\": the bounds are about the distance from the optimum")
 	}
 	return c.Err()
 }
@@ -106,8 +109,9 @@ func (r *runner) compare(j *job, runs []results.Run, target float64) (*Compariso
 	// P* lies within optimumGap |P - R(0)| above optimum = -D(a) of the central solver.
 	open := math.Abs(p.optimum-p.constant) * p.optimumGap / (1 - p.optimumGap)
 	if !(open <= target/100) {
-		return nil, config.Problem{Key: "problem.optimum_gap", Value: p.problem.Config.OptimumGap,
-			Want: fmt.Sprintf("must be smaller, or problem.optimum_sweeps larger: D* is known to %.2g, and a target of %.2g needs %.2g", open, target, target/100)}
+		return nil, config.Problem{Key: "problem.optimum.gap", Value: p.problem.Config.OptimumGap,
+			Want: fmt.Sprintf("must be smaller, or problem.optimum.sweeps larger: D* is known to %.2g, "+
+				"and a target of %.2g needs %.2g", open, target, target/100)}
 	}
 	samples := make([]theory.Trajectory, len(runs))
 	for i := range runs {
@@ -138,8 +142,10 @@ func sample(run *results.Run, minusLeast float64) (theory.Trajectory, error) {
 		if x.Thetas == nil {
 			return s, fmt.Errorf("method %q does not measure theta, which the theorems need", run.Algorithm)
 		}
-		if t := slices.IndexFunc(x.Thetas, math.IsNaN); t >= 0 {
-			return s, fmt.Errorf("round %d takes a response of device %d to an earlier round, which the theorems exclude: federation.late must be \"drop\"", x.Round, t)
+		if client := slices.IndexFunc(x.Thetas, math.IsNaN); client >= 0 {
+			return s,
+				fmt.Errorf("round %d takes a response of device %d to an earlier round, which the theorems exclude: "+
+					"federation.late must be \"drop\"", x.Round, client)
 		}
 		s.Thetas = append(s.Thetas, x.Thetas)
 	}

@@ -13,6 +13,7 @@ import (
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/theory"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/internal/tools/rng"
 	"fedsim/results"
@@ -37,10 +38,12 @@ func randomScenario(seed uint64) string {
 	if scaling == "sum" {
 		strength = float64(rows)
 	}
-	coupling := fmt.Sprintf("lambda = %.3g\nwarm_omega = 2\nwarm_floor = %.3g", strength*between(0.05, 0.2), between(0.1, 0.9))
+	coupling := fmt.Sprintf("lambda = %.3g\nregularizer_options.warm_start = 2", strength*between(0.05, 0.2))
 	switch s.IntN(3) {
 	case 0:
-		coupling = fmt.Sprintf("regularizer = \"mean\"\nlambda1 = %.3g\nlambda2 = %.3g", strength*between(0, 0.5), strength*between(0.1, 0.5))
+		coupling = fmt.Sprintf("regularizer = \"mean\"\nregularizer_options = { lambda1 = %.3g, lambda2 = %.3g }",
+			strength*between(0, 0.5),
+			strength*between(0.1, 0.5))
 	case 1:
 		coupling = fmt.Sprintf("regularizer = \"independent\"\nlambda = %.3g", strength*between(0.02, 0.1))
 	}
@@ -52,12 +55,12 @@ func randomScenario(seed uint64) string {
 	return fmt.Sprintf(`
 [problem]
 loss = "smoothed-hinge"
-smoothing = %.3g
+loss_options.smoothing = %.3g
 loss_scaling = %q
 sigma_prime = %q
 gamma = %.3g
-optimum_gap = 1e-9
-optimum_sweeps = 20000
+optimum.gap = 1e-9
+optimum.sweeps = 20000
 %s
 [data]
 seed = %d
@@ -78,8 +81,9 @@ theta_every = 1
 seeds = [1, 2, 3, 4]
 [methods.mocha]
 options.epochs = %.3g
-`, between(0.3, 2), scaling, one("spectral", "lemma9", "per-task"), []float64{1, 1, between(0.3, 1)}[s.IntN(3)], coupling,
-		seed, 2+s.IntN(6), 2+s.IntN(8), rows, 1+rows*(1+s.IntN(2)), federation, between(0, 0.5), between(0, 0.5), epochs)
+`, between(0.3, 2), scaling, one("spectral", "lemma9", "per-task"), []float64{1, 1, between(0.3, 1)}[s.IntN(3)],
+		coupling, seed, 2+s.IntN(6), 2+s.IntN(8), rows, 1+rows*(1+s.IntN(2)), federation, between(0, 0.5),
+		between(0, 0.5), epochs)
 }
 
 // Theorem 1: after H rounds the expected D(alpha) - D* is at most epsilon_D, in
@@ -96,9 +100,7 @@ func TestTheorem1HoldsInRandomScenarios(t *testing.T) {
 	for seed := range uint64(count) {
 		text := randomScenario(seed)
 		found, err := compareAll(t, text, 0, 2)
-		if err != nil {
-			t.Fatalf("%v in%s", err, text)
-		}
+		expect.Must(t, err == nil, "%v in%s", err, text)
 		c := &found[0]
 		if c.PMax > 0 {
 			dropped++
@@ -108,7 +110,8 @@ func TestTheorem1HoldsInRandomScenarios(t *testing.T) {
 			continue
 		}
 		if h, bound, ok := c.Violation(); !ok {
-			t.Errorf("scenario %d: round %d: %g lies above the bound's or the corollary's curve at %g in%s", seed, h, c.Mean[h], bound, text)
+			t.Errorf("scenario %d: round %d: %g lies above the bound's or the corollary's curve at %g in%s", seed, h,
+				c.Mean[h], bound, text)
 		}
 		for h, mean := range c.Mean {
 			if h > 0 && mean > c.Mean[h-1]+1e-9*c.N {
@@ -116,17 +119,17 @@ func TestTheorem1HoldsInRandomScenarios(t *testing.T) {
 			}
 		}
 		if c.ThetaBar >= 1 || c.ThetaMax <= 0 || c.PMax > 0.75 || c.S <= 0 || c.S >= 1 {
-			t.Errorf("scenario %d: Theta-bar = %g, Theta_max = %g, p_max = %g, s = %g", seed, c.ThetaBar, c.ThetaMax, c.PMax, c.S)
+			t.Errorf("scenario %d: Theta-bar = %g, Theta_max = %g, p_max = %g, s = %g", seed, c.ThetaBar, c.ThetaMax,
+				c.PMax, c.S)
 		}
-		t.Logf("scenario %2d: s = %.3f, sigma' = %.2f, p_max = %.2f, Theta_max = %.2f, bound %5.0f, measured %3d, ratio %.4f",
+		t.Logf("scenario %2d: s = %.3f, sigma' = %.2f, p_max = %.2f, Theta_max = %.2f, bound %5.0f, measured %3d, "+
+			"ratio %.4f",
 			seed, c.S, c.SigmaPrime[0], c.PMax, c.ThetaMax, c.H, c.Measured, c.Ratio())
 		lowest, highest = math.Min(lowest, c.Ratio()), math.Max(highest, c.Ratio())
 		product *= c.Ratio()
 	}
 	t.Logf("measured / bound: %.4f to %.4f, geometric mean %.4f", lowest, highest, math.Pow(product, 1.0/count))
-	if dropped < 20 {
-		t.Errorf("devices dropped in %d scenarios, want at least 20", dropped)
-	}
+	expect.That(t, dropped >= 20, "devices dropped in %d scenarios, want at least 20", dropped)
 }
 
 // The other smooth losses, shared tasks and CoCoA are within the theorem, too;
@@ -136,8 +139,8 @@ func TestTheoryOfOtherSettings(t *testing.T) {
 [problem]
 %s
 lambda = 0.1
-warm_omega = 1
-optimum_gap = 1e-8
+regularizer_options.warm_start = 1
+optimum.gap = 1e-8
 [data.synthetic]
 clients = 4
 features = 4
@@ -161,35 +164,24 @@ seeds = [1, 2, 3]
 		{`loss = "hinge"`, "charged", "mocha]\noptions.epochs = 0\n[network"},
 	} {
 		found, err := compareAll(t, fmt.Sprintf(base, c.problem, c.protocol, c.method), 0.1, 2)
-		if err != nil {
-			t.Fatalf("%s: %v", c.problem, err)
-		}
+		expect.Must(t, err == nil, "%s: %v", c.problem, err)
 		x := &found[0]
-		if h, bound, ok := x.Violation(); !ok {
-			t.Errorf("%s: round %d: %g lies above the curve at %g", c.problem, h, x.Mean[h], bound)
-		}
-		if _, lipschitz := x.Bound.(theory.Lipschitz); lipschitz != strings.Contains(c.problem, `"hinge"`) {
-			t.Errorf("%s: compared with %T", c.problem, x.Bound)
-		}
-		t.Logf("%s, %s: p_max = %.2f, Theta_max = %.2f, bound %.0f, measured %d", c.problem, c.method, x.PMax, x.ThetaMax, x.H, x.Measured)
+		h, bound, ok := x.Violation()
+		expect.That(t, ok, "%s: round %d: %g lies above the curve at %g", c.problem, h, x.Mean[h], bound)
+		_, lipschitz := x.Bound.(theory.Lipschitz)
+		expect.That(t, lipschitz == strings.Contains(c.problem, `"hinge"`), "%s: compared with %T", c.problem, x.Bound)
+		t.Logf("%s, %s: p_max = %.2f, Theta_max = %.2f, bound %.0f, measured %d", c.problem, c.method, x.PMax,
+			x.ThetaMax, x.H, x.Measured)
 	}
 }
 
 // Workers change no bit.
 func TestTheoryIsDeterministic(t *testing.T) {
 	text := strings.Replace(randomScenario(3), "rounds = 250", "rounds = 20", 1)
-	want, err := compareAll(t, text, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := compareAll(t, text, 0, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Value(compareAll(t, text, 0, 1))(t)
+	got := expect.Value(compareAll(t, text, 0, 8))(t)
 	a, b := want[0].Study, got[0].Study
-	if !reflect.DeepEqual(a, b) {
-		t.Errorf("8 workers find\n%+v\none\n%+v", b, a)
-	}
+	expect.That(t, reflect.DeepEqual(a, b), "8 workers find\n%+v\none\n%+v", b, a)
 }
 
 // Each point of an axis has a comparison, under the tuned options, and
@@ -201,7 +193,7 @@ clients = 3
 features = 4
 [problem]
 loss = "smoothed-hinge"
-optimum_gap = 1e-8
+optimum.gap = 1e-8
 [run]
 rounds = 8
 theta_every = 1
@@ -213,29 +205,27 @@ name = "drops"
 sweep = { "faults.drop_probability" = [0, 0.4] }
 tune.mocha = { "options.epochs" = [0.1, 3] }
 `), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var runs int
-	found, err := Theory(context.Background(), s.Experiments, 0.05, Options{Workers: 1, Clock: time.Now, Recorder: &recordtest.Recorder{End: func(_ int, r results.Run) error {
-		if r.Tuned[0].Value != "3" || r.Rounds[1].Thetas == nil {
-			return fmt.Errorf("run %s: tuned %v", r.ID, r.Tuned)
-		}
-		runs++
-		return nil
-	}}})
-	if err != nil || len(found) != 2 || runs != 4 {
-		t.Fatalf("%d comparisons of %d runs, %v; want 2 of 4", len(found), runs, err)
-	}
+	found, err := Theory(context.Background(), s.Experiments, 0.05,
+		Options{Workers: 1, Clock: time.Now, Recorder: &recordtest.Recorder{End: func(_ int, r results.Run) error {
+			if r.Tuned[0].Value != "3" || r.Rounds[1].Thetas == nil {
+				return fmt.Errorf("run %s: tuned %v", r.ID, r.Tuned)
+			}
+			runs++
+			return nil
+		}}})
+	expect.Must(t, err == nil && len(found) == 2 && runs == 4,
+		"%d comparisons of %d runs, %v; want 2 of 4", len(found), runs, err)
 	for i, p := range []string{"0", "0.4"} {
-		if c := &found[i]; c.Experiment != "drops" || c.Method != "MOCHA" || c.Point[0].Value != p || c.Target != 0.05 || len(c.Mean) != 9 {
-			t.Errorf("comparison %d: %s %s %v, target %g, %d rounds", i, c.Experiment, c.Method, c.Point, c.Target, len(c.Mean)-1)
+		if c := &found[i]; c.Experiment != "drops" || c.Method != "MOCHA" || c.Point[0].Value != p ||
+			c.Target != 0.05 || len(c.Mean) != 9 {
+			t.Errorf("comparison %d: %s %s %v, target %g, %d rounds", i, c.Experiment, c.Method, c.Point, c.Target,
+				len(c.Mean)-1)
 		}
 	}
 	// Under wait-for-all a dropped device is asked again: it answers in the end.
-	if found[1].PMax != 0 {
-		t.Errorf("p_max = %g though the server waits for all", found[1].PMax)
-	}
+	expect.That(t, found[1].PMax == 0, "p_max = %g though the server waits for all", found[1].PMax)
 }
 
 func TestTheoryRefuses(t *testing.T) {
@@ -247,24 +237,21 @@ rounds = 2
 outer = 2
 eval_every = 2
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [methods.mocha]
 `
 	_, err := compareAll(t, text, 0, 1)
-	for _, want := range []string{"run.outer = 2: must be 1", "run.theta_every = 0: must be 1", "run.eval_every = 2: must be 1", "problem.optimum_sweeps = 0: must be positive"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+	for _, want := range []string{"run.outer = 2: must be 1", "run.theta_every = 0: must be 1",
+		"run.eval_every = 2: must be 1", `problem.optimum.when = "never": must be "auto"`} {
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "error %v, want %s", err, want)
 	}
 	const single = "[data.synthetic]\nclients = 2\n[run]\nrounds = 2\ntheta_every = 1\n"
-	_, err = compareAll(t, single+"[problem]\noptimum_gap = 0.5\n[methods.mocha]\n", 1e-3, 1)
-	if p, ok := errors.AsType[config.Problem](err); !ok || p.Key != "problem.optimum_gap" {
-		t.Errorf("error %v, want one of problem.optimum_gap", err)
-	}
+	_, err = compareAll(t, single+"[problem]\noptimum.gap = 0.5\n[methods.mocha]\n", 1e-3, 1)
+	p, ok := errors.AsType[config.Problem](err)
+	expect.That(t, ok && p.Key == "problem.optimum.gap", "error %v, want one of problem.optimum.gap", err)
 	_, err = compareAll(t, single+"[methods.mb-sgd]\n", 1, 1)
-	if err == nil || !strings.Contains(err.Error(), `method "mb-sgd" has no dual variables`) {
-		t.Errorf("error %v, want that mb-sgd has no dual variables", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), `method "mb-sgd" has no dual variables`),
+		"error %v, want that mb-sgd has no dual variables", err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	s := scenarioOf(t, single+"[methods.mocha]\n")

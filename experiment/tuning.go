@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"fedsim/data"
@@ -73,7 +74,7 @@ func Tune(ctx context.Context, experiments []scenario.Experiment, o Options) ([]
 			tuned = append(tuned, j)
 		}
 	}
-	defer r.endLearners()
+	defer r.endPrograms()
 	r.tuneOnly(tuned)
 	grids := make([]Grid, len(tuned))
 	for i := range tuned {
@@ -129,7 +130,7 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 			}
 			var places []int
 			for k := range of.Seeds {
-				if r.options.Only == nil || r.options.Only(index+k) {
+				if r.options.only == nil || r.options.only(index+k) {
 					places = append(places, k)
 				}
 			}
@@ -141,7 +142,8 @@ func (r *runner) jobs(experiments []scenario.Experiment) []job {
 				Job: of, under: min(e.Tuning.Seeds, len(of.Seeds)), refit: e.Tuning.Refit, extend: e.Tuning.Extend,
 				first: index - len(of.Seeds), places: places, winner: *first,
 				drops: slices.ContainsFunc(e.Jobs, func(other scenario.Job) bool {
-					return other.Candidates[0].Settings.Faults.DropProbability != first.Settings.Faults.DropProbability
+					return !reflect.DeepEqual(other.Candidates[0].Settings.Faults.DropProbability,
+						first.Settings.Faults.DropProbability)
 				}),
 			}
 			j.Grid = Grid{
@@ -173,7 +175,7 @@ func (j *job) tunedAt() []int {
 	return at
 }
 
-// tellEstimate tells the caller the estimate.
+// tellEstimate passes the estimate to the caller.
 func (r *runner) tellEstimate(jobs []job) {
 	if r.options.Estimate == nil || r.ctx.Err() != nil {
 		return
@@ -194,7 +196,8 @@ func (r *runner) choose(jobs []job) {
 		}
 		r.countDone(&jobs[i])
 	}
-	served := slices.ContainsFunc(jobs, func(j job) bool { return j.Candidates[0].Settings.Problem.Model == mtl.ModelExternal })
+	served := slices.ContainsFunc(jobs,
+		func(j job) bool { return j.Candidates[0].Settings.Problem.Model == mtl.ModelExternal })
 	if !served {
 		r.tellEstimate(jobs)
 	}
@@ -301,7 +304,7 @@ func (j *job) trial(run scenario.RunSpec) scenario.RunSpec {
 		run.Settings.Run.ClientMetrics = nil
 	}
 	if j.Target.Metric != results.Suboptimality && !needsOptimum(&run) {
-		run.Settings.Problem.OptimumSweeps = 0
+		run.Settings.Problem.OptimumWhen = mtl.OptimumNever
 	}
 	return run
 }
@@ -379,7 +382,8 @@ func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial
 	}
 	for _, m := range out.Metrics {
 		of := results.Run{Metrics: []results.NamedMetric{m}}
-		if metric, ok := of.Metric(j.Target.Metric); ok && (m.FullName() == j.Target.Metric || metric.Statistic != "" && trial.Named.Name == "") {
+		if metric, ok := of.Metric(j.Target.Metric); ok &&
+			(m.FullName() == j.Target.Metric || metric.Statistic != "" && trial.Named.Name == "") {
 			trial.Named = m
 		}
 	}

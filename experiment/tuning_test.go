@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
@@ -71,11 +72,10 @@ func TestTuningPicksTheFastest(t *testing.T) {
 		}
 		want = append(want, winner)
 	}
-	if hits == 0 || misses == 0 {
-		t.Fatalf("%d jobs reach the target, %d do not: both are to be tested", hits, misses)
-	}
+	expect.Must(t, hits != 0 && misses != 0, "%d jobs reach the target, %d do not: both are to be tested", hits, misses)
 	if !slowerBefore || !slowerAfter {
-		t.Fatalf("slower candidates that reach the target: %v before the winner, %v after it: both are to be tested", slowerBefore, slowerAfter)
+		t.Fatalf("slower candidates that reach the target: %v before the winner, %v after it: both are to be tested",
+			slowerBefore, slowerAfter)
 	}
 	var first map[int]results.Run
 	for _, workers := range []int{1, 2, 8} {
@@ -85,8 +85,10 @@ func TestTuningPicksTheFastest(t *testing.T) {
 			for k, j := range e[0].Jobs {
 				for _, seed := range j.Seeds {
 					id := j.Candidates[want[k]].WithSeed(seed).ID
-					if r := runs[index]; r.ID != id || r.Seed != seed || tunedTo(r) != tunedTo(results.Run{Tuning: results.Tuning{Tuned: j.Candidates[want[k]].Tuned}}) {
-						t.Errorf("%d workers: run %d is %s (seed %d, tuned to %v), want %s", workers, index, r.ID, r.Seed, r.Tuned, id)
+					if r := runs[index]; r.ID != id || r.Seed != seed ||
+						tunedTo(r) != tunedTo(results.Run{Tuning: results.Tuning{Tuned: j.Candidates[want[k]].Tuned}}) {
+						t.Errorf("%d workers: run %d is %s (seed %d, tuned to %v), want %s", workers, index, r.ID,
+							r.Seed, r.Tuned, id)
 					}
 					index++
 				}
@@ -95,9 +97,8 @@ func TestTuningPicksTheFastest(t *testing.T) {
 				first = runs
 			}
 			for i, r := range runs {
-				if a, b := text(r), text(first[i]); a != b {
-					t.Errorf("%d workers, queue %s: run %d differs", workers, queue, i)
-				}
+				a, b := text(r), text(first[i])
+				expect.That(t, a == b, "%d workers, queue %s: run %d differs", workers, queue, i)
 			}
 		}
 	}
@@ -105,9 +106,8 @@ func TestTuningPicksTheFastest(t *testing.T) {
 	// neither stopping at the target nor giving up has changed it.
 	i, index := 0, 0
 	for k, j := range e[0].Jobs {
-		if a, b := text(first[index]), text(all[i+want[k]]); a != b {
-			t.Errorf("run %s differs from the candidate on its own", first[index].ID)
-		}
+		a, b := text(first[index]), text(all[i+want[k]])
+		expect.That(t, a == b, "run %s differs from the candidate on its own", first[index].ID)
 		i += len(j.Candidates)
 		index += len(j.Seeds)
 	}
@@ -125,9 +125,7 @@ func TestTuneShowsItsTrials(t *testing.T) {
 		if first == nil {
 			first = grids
 		}
-		if !reflect.DeepEqual(grids, first) {
-			t.Errorf("%d workers: other trials", workers)
-		}
+		expect.That(t, reflect.DeepEqual(grids, first), "%d workers: other trials", workers)
 		if len(grids) != 4 { // cocoa is not tuned
 			t.Fatalf("%d grids, want 4", len(grids))
 		}
@@ -136,10 +134,12 @@ func TestTuneShowsItsTrials(t *testing.T) {
 			if len(j.Candidates) > 1 {
 				grid := grids[g]
 				g++
-				if grid.Experiment != "tuned" || grid.Target != results.ToSuboptimality(0.05) || grid.Method != j.Candidates[0].Label || len(grid.Trials) != len(j.Candidates) {
+				if grid.Experiment != "tuned" || grid.Target != results.ToSuboptimality(0.05) ||
+					grid.Method != j.Candidates[0].Label || len(grid.Trials) != len(j.Candidates) {
 					t.Fatalf("%+v", grid)
 				}
-				if win := grid.Trials[grid.Winner]; tunedTo(results.Run{Tuning: results.Tuning{Tuned: win.Options}}) != tunedTo(runs[index]) {
+				if win := grid.Trials[grid.Winner]; tunedTo(
+					results.Run{Tuning: results.Tuning{Tuned: win.Options}}) != tunedTo(runs[index]) {
 					t.Errorf("%s: Tune chooses %v, Run %v", grid.Method, win.Options, runs[index].Tuned)
 				}
 				for k, trial := range grid.Trials {
@@ -149,16 +149,18 @@ func TestTuneShowsItsTrials(t *testing.T) {
 					switch {
 					case trial.GivenUp:
 						given++
-						if trial.Reached || trial.TimeS < grid.Trials[grid.Winner].TimeS || ok && hit.TimeS < grid.Trials[grid.Winner].TimeS {
-							t.Errorf("%s %v was given up: %+v; on its own it reaches the target at %g s", grid.Method, trial.Options, trial, hit.TimeS)
+						if trial.Reached || trial.TimeS < grid.Trials[grid.Winner].TimeS ||
+							ok && hit.TimeS < grid.Trials[grid.Winner].TimeS {
+							t.Errorf("%s %v was given up: %+v; on its own it reaches the target at %g s", grid.Method,
+								trial.Options, trial, hit.TimeS)
 						}
 					case trial.Reached:
-						if !ok || trial.Rounds != hit.Round || trial.TimeS != hit.TimeS {
-							t.Errorf("%s: %+v, want the target in round %d at %g s", grid.Method, trial, hit.Round, hit.TimeS)
-						}
+						expect.That(t, ok && trial.Rounds == hit.Round && trial.TimeS == hit.TimeS,
+							"%s: %+v, want the target in round %d at %g s", grid.Method, trial, hit.Round, hit.TimeS)
 					default:
 						if trial.Rounds != last.Round || trial.TimeS != last.TimeS || trial.Last != last.Suboptimality {
-							t.Errorf("%s: %+v, want %g after round %d", grid.Method, trial, last.Suboptimality, last.Round)
+							t.Errorf("%s: %+v, want %g after round %d", grid.Method, trial, last.Suboptimality,
+								last.Round)
 						}
 					}
 				}
@@ -166,21 +168,18 @@ func TestTuneShowsItsTrials(t *testing.T) {
 			i += len(j.Candidates)
 			index += len(j.Seeds)
 		}
-		if given == 0 {
-			t.Error("no trial was given up")
-		}
+		expect.That(t, given != 0, "no trial was given up")
 	}
 }
 
 // Runs of a scenario without tuning need no reference optimum.
 func TestRunsWithoutAnOptimum(t *testing.T) {
 	for _, r := range mustGather(t, parse(t, "[methods.mocha]"), Options{}) {
-		if math.IsNaN(r.Optimum) || math.IsNaN(r.Rounds[3].Suboptimality) {
-			t.Errorf("%+v", r)
-		}
+		expect.That(t, !math.IsNaN(r.Optimum) && !math.IsNaN(r.Rounds[3].Suboptimality), "%+v", r)
 	}
-	for _, r := range mustGather(t, parse(t, "[methods.mocha]", "problem.optimum_sweeps=0"), Options{}) {
-		if !math.IsNaN(r.Optimum) || !math.IsNaN(r.OptimumGap) || !math.IsNaN(r.Rounds[3].Suboptimality) || math.IsNaN(r.Rounds[3].Primal) {
+	for _, r := range mustGather(t, parse(t, "[methods.mocha]", "problem.optimum.when=never"), Options{}) {
+		if !math.IsNaN(r.Optimum) || !math.IsNaN(r.OptimumGap) || !math.IsNaN(r.Rounds[3].Suboptimality) ||
+			math.IsNaN(r.Rounds[3].Primal) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -207,12 +206,8 @@ sweep = { "problem.lambda" = [0.1, 0.2, 0.3, 0.4] }
 		}
 	}}, mostRecorded)
 	r.choose(r.jobs(e))
-	if n != 1 {
-		t.Errorf("%d problems were prepared, the user stopped during the first", n)
-	}
-	if !errors.Is(context.Cause(ctx), context.Canceled) {
-		t.Error(context.Cause(ctx))
-	}
+	expect.That(t, n == 1, "%d problems were prepared, the user stopped during the first", n)
+	expect.That(t, errors.Is(context.Cause(ctx), context.Canceled), "%v", context.Cause(ctx))
 }
 
 // epochsOf is a tuning of the epochs, whose grid follows.
@@ -232,9 +227,8 @@ func TestTiesGoToTheFirst(t *testing.T) {
 	for _, grid := range []string{"[1, 0.999, 5]", "[0.999, 1, 5]"} {
 		grids := tune(t, parse(t, epochsOf+grid), Options{Clock: time.Now})
 		first, second := grids[0].Trials[0], grids[0].Trials[1]
-		if !first.Reached || !second.Reached || first.TimeS != second.TimeS || grids[0].Winner != 0 {
-			t.Errorf("%s: %+v", grid, grids[0])
-		}
+		expect.That(t, first.Reached && second.Reached && first.TimeS == second.TimeS && grids[0].Winner == 0,
+			"%s: %+v", grid, grids[0])
 	}
 }
 
@@ -245,8 +239,7 @@ func TestReachingTheTargetComesFirst(t *testing.T) {
 		grids := tune(t, parse(t, epochsOf+grid), Options{Clock: time.Now})
 		g := grids[0]
 		fast, slow := g.Trials[1-g.Winner], g.Trials[g.Winner]
-		if !slow.Reached || fast.Reached || fast.GivenUp || fast.Rounds != 30 || fast.TimeS >= slow.TimeS {
-			t.Errorf("%s: %+v", grid, g)
-		}
+		expect.That(t, slow.Reached && !fast.Reached && !fast.GivenUp && fast.Rounds == 30 && fast.TimeS < slow.TimeS,
+			"%s: %+v", grid, g)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/expect"
+	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 )
@@ -63,7 +65,8 @@ type tuningRuns struct {
 }
 
 // interruptible runs experiments until a run ends that stop returns true for, and adds the results to those before.
-func interruptible(t *testing.T, e []scenario.Experiment, o Options, runs map[string]results.Run, stop func(ended int, p Progress) bool) (seen tuningRuns, err error) {
+func interruptible(t *testing.T, e []scenario.Experiment, o Options, runs map[string]results.Run,
+	stop func(ended int, p Progress) bool) (seen tuningRuns, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -75,9 +78,7 @@ func interruptible(t *testing.T, e []scenario.Experiment, o Options, runs map[st
 	}
 	o.Clock = time.Now
 	o.Progress = func(p Progress) {
-		if p.Done > p.Total || p.Before > p.Share+1e-9 {
-			t.Errorf("progress: %+v", p)
-		}
+		expect.That(t, p.Done <= p.Total && p.Before <= p.Share+1e-9, "progress: %+v", p)
 		if p.Phase == "tuning" && !seen.stopped {
 			if seen.began[p.Run] = true; math.IsNaN(p.TimeS) {
 				seen.ended[p.Run] = true
@@ -88,14 +89,15 @@ func interruptible(t *testing.T, e []scenario.Experiment, o Options, runs map[st
 			cancel()
 		}
 	}
-	o.Recorder = &recordtest.Recorder{Had: func(id string) bool { return before[id] }, End: func(_ int, r results.Run) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.Status != results.Interrupted {
-			runs[r.ID] = r
-		}
-		return nil
-	}}
+	o.Recorder = &recordtest.Recorder{Had: func(id string) bool { return before[id] },
+		End: func(_ int, r results.Run) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Status != results.Interrupted {
+				runs[r.ID] = r
+			}
+			return nil
+		}}
 	return seen, Run(ctx, e, o)
 }
 
@@ -104,10 +106,7 @@ func interruptible(t *testing.T, e []scenario.Experiment, o Options, runs map[st
 func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 	e := parse(t, resumable)
 	want := map[string]results.Run{}
-	all, err := interruptible(t, e, Options{Workers: 1}, want, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Value(interruptible(t, e, Options{Workers: 1}, want, nil))(t)
 	grids := tune(t, e, Options{})
 	grown, given := 0, 0
 	for i := range grids {
@@ -125,7 +124,9 @@ func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 		return CheckpointPolicy{Store: store, Every: time.Hour, Clock: clock}
 	}
 	step := 1
-	if testing.Short() {
+	if racetest.Enabled() {
+		step = 20
+	} else if testing.Short() {
 		step = 7
 	}
 	for _, workers := range []int{1, 2} {
@@ -178,24 +179,19 @@ func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 					}
 					store.room.Store(math.MaxInt64)
 					second, err := interruptible(t, e, o, runs, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.NoError(t, err)
 					again := 0
 					for id := range first.ended {
 						if second.began[id] {
 							again++
 						}
 					}
-					if again > lost {
-						t.Errorf("%d of %d ended runs are made again", again, len(first.ended))
-					}
-					if len(runs) != len(want) {
-						t.Fatalf("%d runs, want %d", len(runs), len(want))
-					}
+					expect.That(t, again <= lost, "%d of %d ended runs are made again", again, len(first.ended))
+					expect.Must(t, len(runs) == len(want), "%d runs, want %d", len(runs), len(want))
 					for id := range want {
 						a, b := runs[id], want[id]
-						if text(a) != text(b) || !reflect.DeepEqual(a.Edges, b.Edges) || a.Trials != b.Trials || !reflect.DeepEqual(a.Searched, b.Searched) {
+						if text(a) != text(b) || !reflect.DeepEqual(a.Edges, b.Edges) || a.Trials != b.Trials ||
+							!reflect.DeepEqual(a.Searched, b.Searched) {
 							t.Errorf("%s differs", id)
 						}
 					}

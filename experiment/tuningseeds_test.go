@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // With tuning.seeds, a trial has the mean of the runs of its candidate under the first seeds,
@@ -16,9 +18,8 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 		t.Helper()
 		var last Progress
 		grids := tune(t, parse(t, text, append(varied, more...)...), Options{Progress: func(p Progress) { last = p }})
-		if last.Done != last.Total || last.Total == 0 {
-			t.Errorf("the progress ends with %d of %d runs", last.Done, last.Total)
-		}
+		expect.That(t, last.Done == last.Total && last.Total != 0,
+			"the progress ends with %d of %d runs", last.Done, last.Total)
 		return grids[0]
 	}
 	several := tuned(text)
@@ -30,16 +31,13 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 			alone := tuned(strings.Replace(text, "seeds = 3", "seeds = 1", 1), fmt.Sprintf("data.split=%d", split))
 			last, time, rounds = last+alone.Trials[i].Last, time+alone.Trials[i].TimeS, rounds+alone.Trials[i].Rounds
 		}
-		if trial.Last != last/3 || trial.TimeS != time/3 || trial.Rounds != rounds/3 {
-			t.Errorf("candidate %d: %+v, the means under the seeds are %g after %g s", i, trial, last/3, time/3)
-		}
+		expect.That(t, trial.Last == last/3 && trial.TimeS == time/3 && trial.Rounds == rounds/3,
+			"candidate %d: %+v, the means under the seeds are %g after %g s", i, trial, last/3, time/3)
 		if trial.Last < best {
 			winner, best = i, trial.Last
 		}
 	}
-	if several.Winner != winner {
-		t.Errorf("winner %d, want %d", several.Winner, winner)
-	}
+	expect.That(t, several.Winner == winner, "winner %d, want %d", several.Winner, winner)
 
 	// A target is reached if it is under all seeds, and one candidate that cannot be faster in
 	// the mean is given up.
@@ -49,27 +47,27 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 		var time float64
 		reached := true
 		for split := range 3 {
-			alone := tuned(strings.NewReplacer("seeds = 3", "seeds = 1", "[1, 0.1, 0.001]", "["+trial.Options[0].Value+", 1e9]").Replace(within), fmt.Sprintf("data.split=%d", split)).Trials[0]
+			alone :=
+				tuned(strings.NewReplacer("seeds = 3", "seeds = 1", "[1, 0.1, 0.001]",
+					"["+trial.Options[0].Value+", 1e9]").Replace(within), fmt.Sprintf("data.split=%d", split)).Trials[0]
 			time, reached = time+alone.TimeS, reached && alone.Reached
 		}
-		if !trial.GivenUp && (trial.Reached != reached || reached && trial.TimeS != time/3) {
-			t.Errorf("candidate %d: %+v, under the seeds reached %v in a mean of %g s", i, trial, reached, time/3)
-		}
+		expect.That(t, trial.GivenUp || trial.Reached == reached && (!reached || trial.TimeS == time/3),
+			"candidate %d: %+v, under the seeds reached %v in a mean of %g s", i, trial, reached, time/3)
 	}
-	if w := several.Trials[several.Winner]; !w.Reached {
-		t.Errorf("no candidate reaches the target: %+v", several.Trials)
-	}
+	w := several.Trials[several.Winner]
+	expect.That(t, w.Reached, "no candidate reaches the target: %+v", several.Trials)
 }
 
 // A target of a metric that clients measure has a value in every trial, by rows and over clients.
 func TestTargetsByClientHaveValues(t *testing.T) {
-	for _, metric := range []string{"train_loss", "validation_auc", "validation_loss_worst10", "validation_error_clients", "train_error"} {
+	for _, metric := range []string{"train_loss", "validation_auc", "validation_loss_worst10",
+		"validation_error_clients", "train_error"} {
 		text := strings.Replace(refitted, "validation_error", metric, 1)
-		grid := tune(t, parse(t, text, "run.rounds=5", `run.client_metrics=["loss", "auc"]`, "run.clients_every=1"), Options{})[0]
+		grid := tune(t, parse(t, text, "run.rounds=5", `run.client_metrics=["loss", "auc"]`, "run.clients_every=1"),
+			Options{})[0]
 		for i, trial := range grid.Trials {
-			if math.IsNaN(trial.Last) {
-				t.Errorf("%s: trial %d has no value", metric, i)
-			}
+			expect.That(t, !math.IsNaN(trial.Last), "%s: trial %d has no value", metric, i)
 		}
 	}
 }
@@ -97,8 +95,7 @@ func TestSkippedSeedsAreCounted(t *testing.T) {
 		if n := len(runs); n != 3+of.givenUp || g.Trials[1].GivenUp != (of.givenUp < 3) {
 			t.Errorf("%s: %d runs, trials %+v", of.grid, n, g.Trials)
 		}
-		if last.Done != 6 || last.Total != 6 || math.Abs(last.Share-1) > 1e-12 {
-			t.Errorf("%s: the progress ends with %+v, want 6 of 6", of.grid, last)
-		}
+		expect.That(t, last.Done == 6 && last.Total == 6 && math.Abs(last.Share-1) <= 1e-12,
+			"%s: the progress ends with %+v, want 6 of 6", of.grid, last)
 	}
 }

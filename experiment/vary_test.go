@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -16,7 +17,7 @@ func TestSeedsVaryWhatRunVarySays(t *testing.T) {
 drop_probability = 0.2
 [[experiment]]
 name = "x"
-set = { "run.rounds" = 12, "problem.optimum_gap" = 1e-3, "data.split" = 4, "data.seed" = 7 }
+set = { "run.rounds" = 12, "problem.optimum.gap" = 1e-3, "data.split" = 4, "data.seed" = 7 }
 `
 	only := func(set ...string) results.Run {
 		run := mustGather(t, parse(t, source, set...), Options{})[0]
@@ -34,22 +35,21 @@ set = { "run.rounds" = 12, "problem.optimum_gap" = 1e-3, "data.split" = 4, "data
 	} {
 		e := parse(t, source, "run.seeds=[5, 3]", "run.vary="+test.vary)
 		for _, run := range e[0].Jobs {
-			if again := run.Candidates[0].WithSeed(3).WithSeed(5).WithSeed(3); !reflect.DeepEqual(again, run.Candidates[0].WithSeed(3)) {
+			if again := run.Candidates[0].WithSeed(3).WithSeed(5).WithSeed(3); !reflect.DeepEqual(again,
+				run.Candidates[0].WithSeed(3)) {
 				t.Errorf("%s: seeds add up: %+v", test.vary, again.Settings.Data)
 			}
 		}
 		runs := mustGather(t, e, Options{Workers: 2})
 		got := runs[1]
-		if want := results.Vary(test.vary); got.Seed != 3 || got.Vary != want && want != results.VarySystem || got.ID != "x/mocha/seed=3" {
+		if want := results.Vary(test.vary); got.Seed != 3 || got.Vary != want && want != results.VarySystem ||
+			got.ID != "x/mocha/seed=3" {
 			t.Errorf("%s: run %s, seed %d, vary %q", test.vary, got.ID, got.Seed, got.Vary)
 		}
 		got.ID, got.Seed, got.Vary, got.WallS = "", 0, "", 0
-		if a, b := text(got), text(only(test.same...)); a != b {
-			t.Errorf("%s: the run with seed 3 is\n%s\nwant that of %v:\n%s", test.vary, a, test.same, b)
-		}
-		if other[text(got)] {
-			t.Errorf("%s varies nothing", test.vary)
-		}
+		a, b := text(got), text(only(test.same...))
+		expect.That(t, a == b, "%s: the run with seed 3 is\n%s\nwant that of %v:\n%s", test.vary, a, test.same, b)
+		expect.That(t, !other[text(got)], "%s varies nothing", test.vary)
 		other[text(got)] = true
 		if same := runs[0].Optimum == runs[1].Optimum; same != (test.vary == "system") {
 			t.Errorf("%s: optima %v and %v", test.vary, runs[0].Optimum, runs[1].Optimum)

@@ -8,6 +8,7 @@ import (
 
 	"fedsim/clients"
 	"fedsim/engine"
+	"fedsim/internal/tools/roster"
 	"fedsim/results"
 )
 
@@ -23,10 +24,14 @@ const (
 // Accounts counts the outcomes of clients and of their updates, and for a Messenger those of its
 // messages outside of rounds.
 type Accounts struct {
-	server  *Server
-	tally   tally
-	census  census
-	part    []uint64 // bits of the clients whose updates the server took
+	server *Server
+	tally  tally
+	census census
+	part   []uint64 // bits of the clients whose updates the server took
+	used   int64    // updates that the server took
+	age    float64  // the sum of the staleness of those of the open round
+	// the number of updates before the message to a client that is at work; nil: there are rounds
+	before  *roster.Column[int64]
 	flops   float64
 	updates []int32 // by client, the number of updates that the server took; nil: nobody asks
 	spent   float64 // the joules of all devices before the open round
@@ -71,7 +76,7 @@ func (a *Accounts) countCohort(available, wanted int) {
 }
 
 // Accounts returns the accounts of the server.
-func (f *Server) Accounts() *Accounts { return &f.accounts }
+func (s *Server) Accounts() *Accounts { return &s.accounts }
 
 // Asked notes for selectors and protocols that a client is asked, in the round of a number.
 func (a *Accounts) Asked(client, round int) {
@@ -129,10 +134,22 @@ func (a *Accounts) Take(client int) {
 		a.part = make([]uint64, (a.server.setup.Clients+63)/64)
 	}
 	a.part[client/64] |= 1 << (client % 64)
-	a.server.journal.note(UpdateTaken, client, 0)
+	age := a.staleness(client)
+	a.age += age
+	a.used++
+	a.server.journal.note(UpdateTaken, client, age)
 	if a.updates != nil {
 		a.updates[client]++
 	}
+}
+
+// staleness returns by how many rounds the update of a client is late, or without rounds how many others the server
+// has taken since it sent the client the model.
+func (a *Accounts) staleness(client int) float64 {
+	if a.before != nil {
+		return float64(a.used - *a.before.At(client))
+	}
+	return float64(a.server.open.Staleness(client))
 }
 
 // Idle returns how many clients never took part: the server took no update of them.
@@ -159,6 +176,10 @@ func (a *Accounts) close() results.Round {
 	if f.continuous != nil {
 		a.tally.cohort, a.tally.asked = f.wanted-f.continuous.free, f.wanted
 	}
+	if a.tally.taken > 0 {
+		r.Staleness = a.age / float64(a.tally.taken)
+	}
+	a.age = 0
 	a.census.add(&a.tally)
 	a.tally = tally{} // events between two rounds count for the second
 	f.clients.Batteries().AccountAll(f.clients.Now())
@@ -188,16 +209,17 @@ func (a *Accounts) observe(r *results.Round) {
 	}
 }
 
-// Facts returns the facts of client t besides its metrics, by the usual sizes of its
+// Facts returns the facts of a client besides its metrics, by the usual sizes of its
 // messages; Workload.CountUpdates must be set. No event and no random draw depends on it.
-func (a *Accounts) Facts(t int, down, up float64) results.ClientFacts {
+func (a *Accounts) Facts(client int, down, up float64) results.ClientFacts {
 	c := a.server.clients
-	facts := results.ClientFacts{Class: c.Class(t), Updates: int(a.updates[t]), ComputeS: math.NaN(), TransferS: math.NaN()}
-	if pass := a.server.estimates.pass(t); pass.FLOPs > 0 {
-		facts.ComputeS = c.UsualCompute(t, pass).Seconds()
+	facts := results.ClientFacts{Class: c.Class(client), Updates: int(a.updates[client]), ComputeS: math.NaN(),
+		TransferS: math.NaN()}
+	if pass := a.server.estimates.pass(client); pass.FLOPs > 0 {
+		facts.ComputeS = c.UsualCompute(client, pass).Seconds()
 	}
 	if down > 0 || up > 0 {
-		facts.TransferS = c.UsualTransfers(t, down, up).Seconds()
+		facts.TransferS = c.UsualTransfers(client, down, up).Seconds()
 	}
 	return facts
 }
@@ -209,7 +231,8 @@ func (a *Accounts) availability() string {
 	if s.Availability == nil || s.Lazy || f.clients.Changes() > 0 {
 		return ""
 	}
-	text := "availability did not change: the run covers " + results.TimeText(f.clients.Now().Seconds(), s.Config.Relative())
+	text := "availability did not change: the run covers " +
+		results.TimeText(f.clients.Now().Seconds(), s.Config.Relative())
 	switch {
 	case s.MeanUp > 0:
 		text += ", an interval lasts " + results.HumanTime(s.MeanUp.Seconds())
@@ -217,8 +240,8 @@ func (a *Accounts) availability() string {
 		text += " of a trace of " + results.HumanTime(s.TraceSpan.Seconds())
 	}
 	never := 0
-	for t := range s.Clients {
-		if !f.clients.Askable(t) {
+	for client := range s.Clients {
+		if !f.clients.Askable(client) {
 			never++
 		}
 	}
@@ -228,7 +251,7 @@ func (a *Accounts) availability() string {
 	return text
 }
 
-// Warnings returns what makes the numbers of the run doubtful, and notes on what they mean.
+// Warnings returns reasons to doubt the numbers of the run, and notes on their meaning.
 func (a *Accounts) Warnings() []results.Warning {
 	var all []results.Warning
 	warn := func(about, format string, args ...any) {
@@ -240,10 +263,12 @@ func (a *Accounts) Warnings() []results.Warning {
 		return all
 	}
 	if cohort, asked := median(c.cohorts), median(c.asked); float64(cohort) < leastCohort*float64(asked) {
-		warn("cohort", "half of the rounds have at most %d of the %d clients that they are to ask: the others are not available (federation.min_available = %d)", cohort, asked, cfg.MinAvailable)
+		warn("cohort", "half of the rounds have at most %d of the %d clients that they are to ask: "+
+			"the others are not available (federation.min_available = %d)", cohort, asked, cfg.MinAvailable)
 	}
 	if c.short > 0 {
-		warn("tries", "%d selections found fewer clients than they were to ask: federation.selection_options.tries limits how many they consider", c.short)
+		warn("tries", "%d selections found fewer clients than they were to ask: federation.selection_options.tries "+
+			"limits how many they consider", c.short)
 	}
 	because := "no response came in time"
 	if cfg.MinReports > 0 {
@@ -255,14 +280,17 @@ func (a *Accounts) Warnings() []results.Warning {
 	case float64(c.unused) > mostUnused*float64(rounds):
 		warn("unused", "%d of %d rounds were discarded: %s", c.unused, rounds, because)
 	}
-	if now, span := (a.server.clients.Now() - c.began).Seconds(), a.server.setup.TraceSpan.Seconds(); now < leastCovered*span && !cfg.Relative() {
-		warn("trace", "the rounds cover %s of a trace of %s, less than %g %%: see devices.flops_scale and \"Time scale\" in docs/traces.md", results.HumanTime(now), results.HumanTime(span), leastCovered*100)
+	if now, span := (a.server.clients.Now() - c.began).Seconds(),
+		a.server.setup.TraceSpan.Seconds(); now < leastCovered*span && !cfg.Relative() {
+		warn("trace", "the rounds cover %s of a trace of %s, less than %g %%: see devices.flops_scale and \"Time "+
+			"scale\" in docs/time.md#traces", results.HumanTime(now), results.HumanTime(span), leastCovered*100)
 	}
 	if text := a.availability(); text != "" {
 		warn("availability", "%s", text)
 	}
 	if share := a.server.clients.ComputeShare(); share < leastCompute && a.flops > 0 && !cfg.Relative() {
-		warn("computing", "computing is %.2g %% of the time: speeds of devices have no effect; devices.flops_scale stands for a larger model", 100*share)
+		warn("computing", "computing is %.2g %% of the time: speeds of devices have no effect; "+
+			"devices.flops_scale stands for a larger model", 100*share)
 		all[len(all)-1].Note = true
 	}
 	return all

@@ -3,15 +3,13 @@ package federation
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/internal/tools/roster"
 )
-
-// unlimited is a budget that leaves the amount of work to the driver.
-const unlimited = math.MaxInt32
 
 // mostAttempts is the limit of attempts in one round.
 const mostAttempts = 100_000
@@ -22,15 +20,17 @@ type attempts struct {
 	devices *roster.Column[device]
 	budgets *roster.Column[int32] // the steps that the protocol allows a device; nil: the driver decides
 	waits   bool                  // see mustWait
+	due     []Due
+	done    []Done // of those due
 }
 
 // device returns the state of a device on the server.
-func (a *attempts) device(t int) *device { return a.devices.At(t) }
+func (a *attempts) device(client int) *device { return a.devices.At(client) }
 
 // limit sets how many steps the protocol allows a device.
-func (a *attempts) limit(t int) {
+func (a *attempts) limit(client int) {
 	if limiter := a.server.limiter; limiter != nil {
-		*a.budgets.At(t) = int32(min(max(0, limiter.Steps(&a.server.open, t)), unlimited))
+		*a.budgets.At(client) = int32(min(max(0, limiter.Steps(&a.server.open, client)), Unlimited))
 	}
 }
 
@@ -50,80 +50,91 @@ type Attempt struct {
 	Responded bool // the server has the response
 	Dropped   bool // the client has dropped in this round
 	Steps     int  // the number of steps of the local work
+	Limit     int  // how many the protocol allows; Unlimited: the driver decides
 }
 
 // Attempt returns the server's knowledge of the present attempt of a client.
-func (f *Server) Attempt(client int) Attempt {
-	d := f.attempts.device(client)
-	return Attempt{Expected: d.chosen, Solved: d.solved, Responded: d.responded, Dropped: d.dropped, Steps: int(d.steps)}
-}
-
-// Solves reports whether a client does the local work that Driver.Solve is called for.
-func (f *Server) Solves(client int) bool { return f.attempts.device(client).solved }
-
-// Budget returns how many steps a client may take for the response that it was asked for;
-// limited is false when its driver decides.
-func (f *Server) Budget(client int) (steps int, limited bool) {
-	budget := f.attempts.budget(client)
-	return int(budget), budget < unlimited
-}
-
-// SetWork sets the local work of a client, the number of its steps as protocols and results count
-// them, and the size of its response. It may be called for several clients at once.
-func (f *Server) SetWork(client, steps int, work devices.Work, bytesUp float64) {
-	f.attempts.device(client).steps = int32(min(steps, math.MaxInt32))
-	f.clients.SetWork(client, work, bytesUp)
-}
-
-// budget returns how many steps device t may take for the response that it was asked for.
-func (a *attempts) budget(t int) int32 {
-	if a.budgets == nil {
-		return unlimited
+func (s *Server) Attempt(client int) Attempt {
+	d := s.attempts.device(client)
+	return Attempt{
+		Expected: d.chosen, Solved: d.solved, Responded: d.responded, Dropped: d.dropped,
+		Steps: int(d.steps), Limit: int(s.attempts.budget(client)),
 	}
-	return *a.budgets.At(t)
 }
 
-// prepareUplink prepares the uplink of device t. If its work is not done yet, its length is
+// budget returns how many steps a device may take for the response that it was asked for.
+func (a *attempts) budget(client int) int32 {
+	if a.budgets == nil {
+		return Unlimited
+	}
+	return *a.budgets.At(client)
+}
+
+// prepareUplink prepares the uplink of a device. If its work is not done yet, its length is
 // estimated.
-func (a *attempts) prepareUplink(t int) {
+func (a *attempts) prepareUplink(client int) {
 	f := a.server
-	if !a.device(t).solved {
+	if !a.device(client).solved {
 		var work devices.Work
 		switch {
 		case f.continuous == nil: // it will not compute
-		case f.clients.Number(t) == 0:
-			work = f.estimates.usual(t)
+		case f.clients.Number(client) == 0:
+			work = f.estimates.usual(client)
 		default: // the last one of the device
-			work, _ = f.clients.Work(t)
+			work, _ = f.clients.Work(client)
 		}
-		_, bytesUp := f.work.Bytes(t)
-		f.clients.SetWork(t, work, bytesUp)
+		_, bytesUp := f.work.Bytes(client)
+		f.clients.SetWork(client, work, bytesUp)
 	}
-	f.clients.PrepareUplink(t)
+	f.clients.PrepareUplink(client)
 }
 
-// mustSolve reports whether device t may compute in this round. If the round waits for
+// mustSolve reports whether a device may compute in this round. If the round waits for
 // all, every device will. A device that drops may be asked again, and its response is due when its
 // work would be done. Without rounds only devices that compute are listed.
-func (a *attempts) mustSolve(t int) bool {
+func (a *attempts) mustSolve(client int) bool {
 	f := a.server
 	if f.traits.WaitsForAll || f.continuous != nil {
 		return true
 	}
-	return f.clients.Available(t) && a.budget(t) > 0 && (!f.clients.DropsAtOnce(t) || a.waits)
+	return f.clients.Available(client) && a.budget(client) > 0 && (!f.clients.DropsAtOnce(client) || a.waits)
 }
+
+// mostDue is the largest number of clients whose work is due in one call, so that the work of a
+// million needs no space of its own.
+const mostDue = 1 << 12
 
 // solve lets the driver do the local work of those devices listed that must.
 func (a *attempts) solve(listed []int32) {
-	f := a.server
-	for _, t := range listed {
-		a.device(int(t)).solved = a.mustSolve(int(t))
-	}
-	if !f.driver.Solve(listed) {
-		f.supervisor.discard()
-		return
+	for all := range slices.Chunk(listed, mostDue) {
+		if !a.solveSome(all) {
+			a.server.supervisor.discard()
+			return
+		}
 	}
 	a.reportLosses(listed)
+}
+
+func (a *attempts) solveSome(listed []int32) (done bool) {
+	f := a.server
+	a.due = a.due[:0]
+	for _, client := range listed {
+		d := a.device(int(client))
+		if d.solved = a.mustSolve(int(client)); d.solved {
+			c := int(client)
+			a.due = append(a.due, Due{Client: client, Round: int32(f.localRound(c)), Steps: a.budget(c)})
+		}
+	}
+	a.done = slices.Grow(a.done[:0], len(a.due))[:len(a.due)]
+	if !f.driver.Work(a.due, a.done) {
+		return false
+	}
+	for i := range a.due {
+		client, w := int(a.due[i].Client), &a.done[i]
+		a.device(client).steps = int32(min(w.Count, math.MaxInt32))
+		f.clients.SetWork(client, w.Work, w.BytesUp)
+	}
+	return true
 }
 
 // reportLosses lets those of the clients listed that have done their work report the losses of
@@ -134,9 +145,9 @@ func (a *attempts) reportLosses(listed []int32) {
 		return
 	}
 	var solved []int32
-	for _, t := range listed {
-		if a.device(int(t)).solved {
-			solved = append(solved, t)
+	for _, client := range listed {
+		if a.device(int(client)).solved {
+			solved = append(solved, client)
 		}
 	}
 	losses, rms := make([]float64, len(solved)), make([]float64, len(solved))
@@ -145,80 +156,82 @@ func (a *attempts) reportLosses(listed []int32) {
 	} else {
 		f.losses.Losses(solved, losses)
 	}
-	for i, t := range solved {
-		if r.clients[t].loss = losses[i]; r.rows {
-			r.clients[t].rms = rms[i]
+	for i, client := range solved {
+		if r.clients[client].loss = losses[i]; r.rows {
+			r.clients[client].rms = rms[i]
 		}
 	}
 }
 
-// foreign reports whether a message to device t is one of the driver's own, of which the server knows nothing.
-func (a *attempts) foreign(t int) bool { return a.server.outside != nil && !a.device(t).chosen }
+// foreign reports whether a message to a device is one of the driver's own, of which the server knows nothing.
+func (a *attempts) foreign(client int) bool {
+	return a.server.outside != nil && !a.device(client).chosen
+}
 
-// downloaded hears that the message of device t has arrived, or was lost.
-func (a *attempts) downloaded(t int) (compute bool) {
-	if a.foreign(t) {
-		a.server.outside.Downloaded(t)
+// downloaded hears that the message of a device has arrived, or was lost.
+func (a *attempts) downloaded(client int) (compute bool) {
+	if a.foreign(client) {
+		a.server.outside.Downloaded(client)
 		return true
 	}
 	if c := a.server.continuous; c != nil {
 		c.solvePending()
 	}
-	return a.budget(t) != 0
+	return a.budget(client) != 0
 }
 
-// responded hears that the response of device t has arrived.
-func (a *attempts) responded(t int) {
-	foreign := a.foreign(t)
+// responded hears that the response of a device has arrived.
+func (a *attempts) responded(client int) {
+	foreign := a.foreign(client)
 	if !foreign {
-		a.receive(t)
+		a.receive(client)
 	}
 	if o := a.server.outside; o != nil {
-		o.Responded(t, !foreign)
+		o.Responded(client, !foreign)
 	}
 }
 
-// receive receives the response of device t, which the server has asked for.
-func (a *attempts) receive(t int) {
+// receive receives the response of a device, which the server has asked for.
+func (a *attempts) receive(client int) {
 	f := a.server
-	a.device(t).responded = true
-	f.journal.note(ResponseArrived, t, a.stepsBehind(t))
-	f.reports.respond(t, f.clients.Now())
+	a.device(client).responded = true
+	f.journal.note(ResponseArrived, client, a.stepsBehind(client))
+	f.reports.respond(client, f.clients.Now())
 	if f.continuous != nil {
-		f.continuous.takeResponse(t)
+		f.continuous.takeResponse(client)
 		return
 	}
 	if f.open.ended { // a late response between two rounds
 		return
 	}
-	a.countReceived(t)
+	a.countReceived(client)
 	f.open.outstanding--
-	f.protocol.Responded(&f.open, t)
+	f.protocol.Responded(&f.open, client)
 	a.checkExhausted()
 }
 
-// stepsBehind returns the steps of the work behind the response of device t, in all rounds of
+// stepsBehind returns the steps of the work behind the response of a device, in all rounds of
 // its hub that had one.
-func (a *attempts) stepsBehind(t int) float64 {
+func (a *attempts) stepsBehind(client int) float64 {
 	if ti := a.server.tiers; ti != nil {
-		return float64(ti.steps[t])
+		return float64(ti.steps[client])
 	}
-	return float64(a.device(t).steps)
+	return float64(a.device(client).steps)
 }
 
-// countReceived counts the response of device t for the protocol. Partial work that the
+// countReceived counts the response of a device for the protocol. Partial work that the
 // server drops counts only where the round waits for everybody.
-func (a *attempts) countReceived(t int) {
-	if f := a.server; f.traits.WaitsForAll || !f.partial.drops(t) {
+func (a *attempts) countReceived(client int) {
+	if f := a.server; f.traits.WaitsForAll || !f.partial.drops(client) {
 		f.open.received++
 	}
 }
 
-// stopExpecting takes device t from those that may still respond in this round.
-func (a *attempts) stopExpecting(t int) {
-	if f := a.server; !f.open.ended && !f.tiers.expects(t) {
+// stopExpecting takes a device from those that may still respond in this round.
+func (a *attempts) stopExpecting(client int) {
+	if f := a.server; !f.open.ended && !f.tiers.expects(client) {
 		f.open.outstanding--
-		f.clients.StopWaiting(t)
+		f.clients.StopWaiting(client)
 		a.checkExhausted()
 	}
 }
@@ -230,34 +243,34 @@ func (a *attempts) checkExhausted() {
 	}
 }
 
-// failed hears that the attempt of device t brings no response. The server, or its hub, notices
+// failed hears that the attempt of a device brings no response. The server, or its hub, notices
 // when the response is overdue, but at once when the device has no time to compute, which the
 // protocol knows.
-func (a *attempts) failed(t int, why clients.Reason) {
-	if a.tell(t, why); a.foreign(t) {
+func (a *attempts) failed(client int, why clients.Reason) {
+	if a.tell(client, why); a.foreign(client) {
 		return
 	}
 	if why == clients.NoTime {
-		a.stopExpecting(t)
+		a.stopExpecting(client)
 		return
 	}
-	a.server.accounts.Drop(t, why)
-	a.awaitDue(t)
+	a.server.accounts.Drop(client, why)
+	a.awaitDue(client)
 }
 
-// tell tells a Messenger that the attempt of device t brings no response.
-func (a *attempts) tell(t int, why clients.Reason) {
+// tell notifies a Messenger that the attempt of a device has no response.
+func (a *attempts) tell(client int, why clients.Reason) {
 	if o := a.server.outside; o != nil {
-		o.Failed(t, why, !a.foreign(t))
+		o.Failed(client, why, !a.foreign(client))
 	}
 }
 
-// awaitDue lets the server notice the failure of device t when its response is overdue.
-func (a *attempts) awaitDue(t int) {
+// awaitDue lets the server notice the failure of a device when its response is overdue.
+func (a *attempts) awaitDue(client int) {
 	if c := a.server.clients; a.waits {
-		c.SetTimer(t, c.Due(t))
+		c.SetTimer(client, c.Due(client))
 	} else {
-		a.stopExpecting(t)
+		a.stopExpecting(client)
 	}
 }
 
@@ -275,66 +288,68 @@ func (a *attempts) mustWait(sharing bool) bool {
 	}
 }
 
-// depleted hears that the battery of device t is empty.
-func (a *attempts) depleted(t int) {
+// depleted hears that the battery of a device is empty.
+func (a *attempts) depleted(client int) {
 	f := a.server
-	if d := a.device(t); !d.chosen || d.responded || f.clients.Held(t) {
+	if d := a.device(client); !d.chosen || d.responded || f.clients.Held(client) {
 		return
 	}
-	a.server.accounts.Drop(t, clients.BatteryDepleted)
-	if _, charged := f.clients.Depleted(t); !charged && f.traits.WaitsForAll {
-		a.stall(t, f.clients.Obstacle(t).String())
+	a.server.accounts.Drop(client, clients.BatteryDepleted)
+	if _, charged := f.clients.Depleted(client); !charged && f.traits.WaitsForAll {
+		a.stall(client, f.clients.Obstacle(client).String())
 	}
 }
 
-// recharged hears that the battery of device t is full enough again.
-func (a *attempts) recharged(t int) {
-	if a.needsResponse(t) && a.server.clients.CannotComplete(t) {
-		a.stall(t, "comes back with a battery that cannot last for one attempt (devices.return_level)")
+// recharged hears that the battery of a device is full enough again.
+func (a *attempts) recharged(client int) {
+	if a.needsResponse(client) && a.server.clients.CannotComplete(client) {
+		a.stall(client, "comes back with a battery that cannot last for one attempt (devices.battery.return_at)")
 	}
 }
 
-// available hears that device t is available again, and asks it if the server needs its
+// available hears that a device is available again, and asks it if the server needs its
 // response.
-func (a *attempts) available(t int) {
+func (a *attempts) available(client int) {
 	f := a.server
 	switch {
 	case f.supervisor.awaited.open:
 		f.supervisor.seeAvailable()
-	case f.supervisor.stalled != "" || !f.clients.Idle(t): // at work, or asked when its response is overdue
+	case f.supervisor.stalled != "" || !f.clients.Idle(client): // at work, or asked when its response is overdue
 	case f.continuous != nil:
 		if !f.selection.declared.Unlisted { // otherwise the selector finds it
-			f.continuous.askIfIdle(t)
+			f.continuous.askIfIdle(client)
 		}
-	case a.needsResponse(t):
-		a.retry(t)
+	case a.needsResponse(client):
+		a.retry(client)
 	}
 }
 
-// expects reports whether the server expects a response of device t that has not come.
-func (a *attempts) expects(t int) bool { return a.device(t).chosen && !a.device(t).responded }
-
-// needsResponse reports whether the round cannot end without a response of device t that has not
-// come.
-func (a *attempts) needsResponse(t int) bool {
-	d, f := a.device(t), a.server
-	return f.traits.WaitsForAll && d.chosen && !d.responded && !f.clients.Held(t)
+// expects reports whether the server expects a response of a device that has not come.
+func (a *attempts) expects(client int) bool {
+	return a.device(client).chosen && !a.device(client).responded
 }
 
-// timeout hears that a timer has run out: that of the round, or that of device t.
-func (a *attempts) timeout(t int) {
+// needsResponse reports whether the round cannot end without a response of a device that has not
+// come.
+func (a *attempts) needsResponse(client int) bool {
+	d, f := a.device(client), a.server
+	return f.traits.WaitsForAll && d.chosen && !d.responded && !f.clients.Held(client)
+}
+
+// timeout hears that a timer has run out: that of the round, or that of a device.
+func (a *attempts) timeout(client int) {
 	f := a.server
 	switch {
-	case t == engine.Server && f.continuous != nil:
-		f.continuous.gather(t, false)
-	case t == engine.Server:
+	case client == engine.Server && f.continuous != nil:
+		f.continuous.gather(client, false)
+	case client == engine.Server:
 		f.open.End()
-	case a.foreign(t): // it has failed
-		f.clients.StopWaiting(t)
+	case a.foreign(client): // it has failed
+		f.clients.StopWaiting(client)
 	default:
-		a.askAgain(t)
-		if f.outside != nil && !f.clients.AtWork(t) {
-			f.outside.Ended(t)
+		a.askAgain(client)
+		if f.outside != nil && !f.clients.AtWork(client) {
+			f.outside.Ended(client)
 		}
 	}
 }
@@ -346,81 +361,83 @@ func (a *attempts) asksAgain(try int) bool {
 	return f.traits.Continuous || f.traits.WaitsForAll || try < f.setup.Config.Retries
 }
 
-// askAgain handles the end of the wait for device t: the device, or another one in its
+// askAgain handles the end of the wait for a device: the device, or another one in its
 // place, is asked again, or the server no longer expects its response.
-func (a *attempts) askAgain(t int) {
+func (a *attempts) askAgain(client int) {
 	f := a.server
 	switch {
-	case f.continuous != nil && f.clients.Failed(t):
-		f.continuous.discardAttempt(t)
+	case f.continuous != nil && f.clients.Failed(client):
+		f.continuous.discardAttempt(client)
 	case f.continuous != nil: // the server has processed a response
-		f.continuous.served(t)
-	case !f.clients.Available(t) || !f.clients.Serves(t) || !a.asksAgain(f.clients.Try(t)):
-		f.clients.Release(t)
+		f.continuous.served(client)
+	case !f.clients.Available(client) || !f.clients.Serves(client) || !a.asksAgain(f.clients.Try(client)):
+		f.clients.Release(client)
 		if !f.traits.WaitsForAll {
-			a.stopExpecting(t)
+			a.stopExpecting(client)
 		}
 	default:
-		a.retry(t)
+		a.retry(client)
 	}
 }
 
-// retry asks device t again.
-func (a *attempts) retry(t int) {
+// retry asks a device again.
+func (a *attempts) retry(client int) {
 	c := a.server.clients
-	if c.Awaits(t) {
+	if c.Awaits(client) {
 		return
 	}
-	if c.Try(t)+1 == mostAttempts {
-		a.stall(t, fmt.Sprintf("has been asked %d times in one round and never responded", mostAttempts))
+	if c.Try(client)+1 == mostAttempts {
+		a.stall(client, fmt.Sprintf("has been asked %d times in one round and never responded", mostAttempts))
 		return
 	}
-	c.Retry(t)
+	c.Retry(client)
 }
 
 // repeat reports whether a message of a hub that was lost n times is sent again.
 func (a *attempts) repeat(hub, n int) bool {
 	f := a.server
 	if n == mostAttempts && f.open.played {
-		f.Stall(fmt.Sprintf("a message of hub %d was lost %d times in one round, and protocol %q waits for it", hub, mostAttempts, f.setup.Config.Protocol))
+		f.Stall(fmt.Sprintf("a message of hub %d was lost %d times in one round, and protocol %q waits for it", hub,
+			mostAttempts, f.setup.Config.Protocol))
 		return true
 	}
 	return n < mostAttempts && a.asksAgain(n-1)
 }
 
-// unreached hears that a hub has no further use of device t.
-func (a *attempts) unreached(t int, why clients.Reason) {
-	if a.tell(t, why); a.foreign(t) {
+// unreached hears that a hub has no further use of a device.
+func (a *attempts) unreached(client int, why clients.Reason) {
+	if a.tell(client, why); a.foreign(client) {
 		return
 	}
 	f := a.server
-	f.accounts.Drop(t, why)
+	f.accounts.Drop(client, why)
 	switch {
 	case f.traits.WaitsForAll: // it is asked when it is available
-	case f.clients.Failed(t): // the hub has not received the message
-		a.awaitDue(t)
+	case f.clients.Failed(client): // the hub has not received the message
+		a.awaitDue(client)
 	default:
-		a.stopExpecting(t)
+		a.stopExpecting(client)
 	}
 }
 
-// stall ends the run: the round can never be completed without device t.
-func (a *attempts) stall(t int, why string) {
-	a.server.Stall(fmt.Sprintf("device %d %s, and protocol %q waits for it", t, why, a.server.setup.Config.Protocol))
+// stall ends the run: the round can never be completed without a device.
+func (a *attempts) stall(client int, why string) {
+	a.server.Stall(fmt.Sprintf("device %d %s, and protocol %q waits for it",
+		client, why, a.server.setup.Config.Protocol))
 }
 
-// end ends the attempt of device t, whose response has not arrived.
-func (a *attempts) end(t int, fresh bool) {
-	f, d := a.server, a.device(t)
+// end ends the attempt of a device, whose response has not arrived.
+func (a *attempts) end(client int, fresh bool) {
+	f, d := a.server, a.device(client)
 	if d.solved {
-		f.driver.Discard(t)
+		f.driver.Discard(client)
 	}
-	f.clients.StopTimer(t)
+	f.clients.StopTimer(client)
 	switch {
-	case f.clients.Paused(t):
-		a.server.accounts.Drop(t, clients.BecameUnavailable)
+	case f.clients.Paused(client):
+		a.server.accounts.Drop(client, clients.BecameUnavailable)
 	case !d.dropped && fresh:
-		f.accounts.Late(t)
+		f.accounts.Late(client)
 	}
-	f.clients.Cancel(t)
+	f.clients.Cancel(client)
 }

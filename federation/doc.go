@@ -7,7 +7,7 @@
 //
 //   - A driver calls the methods of [Server] in the order of its comment (server.go, round.go).
 //   - Select chooses clients by the [Selector], and lets the time pass that their reports take.
-//   - Open prepares their attempts. The [Protocol] may limit their steps. [Driver.Solve] does
+//   - Open prepares their attempts. The [Protocol] may limit their steps. [Driver.Work] does
 //     the local work of all of them, on all cores: it depends only on messages, so it is done
 //     before its virtual time. Then the messages leave.
 //   - In Play, the clients call back when a response arrives, an attempt fails, a client becomes
@@ -30,10 +30,10 @@
 //
 // # Plugins
 //
-// Protocols and selectors register under a name, one file each: [RegisterProtocol],
-// [RegisterSelector]. Both see only the past and the server's expectations, in a [OpenRound]
-// and a [Selection].
+// Protocols and selectors register under a name: [RegisterProtocol], [RegisterSelector]. Those of fedsim
+// are packages protocols and selectors, which a program links to have them. Both see only the past and the
+// server's expectations, in an [OpenRound] and a [Selection].
 //
-// The package must not know methods, models, evaluations, how a scenario was written, or where
-// results go.
+// The package must not know methods, models, evaluations, any protocol or selector, how a scenario was written,
+// or where results go.
 package federation

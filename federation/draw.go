@@ -1,24 +1,18 @@
 package federation
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 
 	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/orderstat"
 )
 
 // draw is the space that the draws of a Selection reuse from round to round.
 type draw struct {
 	drawn []int32
 	marks []uint64 // one bit for each position; all 0 between two draws
-	keyed []keyed
-}
-
-// keyed is a client with its key: the lowest keys are chosen.
-type keyed struct {
-	key    float64
-	client int32
+	keyed []orderstat.Keyed
 }
 
 // Uniform draws k different clients, all with the same probability, out of those
@@ -74,9 +68,9 @@ func (s *Selection) Uniform(k int, from []int32) []int32 {
 // Spirakis, Information Processing Letters 2006). Weights are positive. Its result is
 // like that of Lowest.
 func (s *Selection) Weighted(k int, from []int32, weight func(client int32) float64) []int32 {
-	return s.Lowest(k, from, func(t int32) float64 {
-		stream := s.Client(t)
-		return -elementary.Log(1-stream.Float64()) / weight(t)
+	return s.Lowest(k, from, func(client int32) float64 {
+		stream := s.Client(client)
+		return -elementary.Log(1-stream.Float64()) / weight(client)
 	})
 }
 
@@ -87,69 +81,13 @@ func (s *Selection) Weighted(k int, from []int32, weight func(client int32) floa
 func (s *Selection) Lowest(k int, from []int32, key func(client int32) float64) []int32 {
 	d := &s.draw
 	d.keyed = slices.Grow(d.keyed[:0], len(from))[:len(from)]
-	s.server.setup.Pool.For(len(from), func(i, _ int) { d.keyed[i] = keyed{key(from[i]), from[i]} })
+	s.Parallel(len(from), func(i, _ int) { d.keyed[i] = orderstat.Keyed{Key: key(from[i]), ID: from[i]} })
 	k = min(k, len(from))
-	split(d.keyed, k)
+	orderstat.Split(d.keyed, k)
 	d.drawn = d.drawn[:0]
 	for _, candidate := range d.keyed[:k] {
-		d.drawn = append(d.drawn, candidate.client)
+		d.drawn = append(d.drawn, candidate.ID)
 	}
 	slices.Sort(d.drawn)
 	return d.drawn
-}
-
-// compare orders keys: the lower one first, NaN before all, and of equal keys that of the first client.
-func (a keyed) compare(b keyed) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.client, b.client))
-}
-
-// before reports whether a key comes before another, by compare.
-func (a keyed) before(b keyed) bool {
-	if a.key < b.key || a.key > b.key {
-		return a.key < b.key
-	}
-	return a.compare(b) < 0
-}
-
-// split orders keys such that the k lowest come first, in any order: quickselect on the
-// median of three (Hoare, CACM 1961).
-func split(a []keyed, k int) {
-	for k > 0 && k < len(a) {
-		if len(a) <= 16 {
-			slices.SortFunc(a, keyed.compare)
-			return
-		}
-		first, middle, last := a[0], a[len(a)/2], a[len(a)-1]
-		if middle.before(first) {
-			first, middle = middle, first
-		}
-		if last.before(middle) {
-			middle = last
-			if middle.before(first) {
-				middle = first
-			}
-		}
-		i, j := 0, len(a)-1
-		for i <= j {
-			for a[i].before(middle) {
-				i++
-			}
-			for middle.before(a[j]) {
-				j--
-			}
-			if i <= j {
-				a[i], a[j] = a[j], a[i]
-				i++
-				j--
-			}
-		}
-		switch { // a[:j+1] are not above the median, a[i:] not below
-		case k <= j+1:
-			a = a[:j+1]
-		case k >= i:
-			a, k = a[i:], k-i
-		default:
-			return
-		}
-	}
 }

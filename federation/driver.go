@@ -1,6 +1,8 @@
 package federation
 
 import (
+	"math"
+
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
@@ -11,11 +13,11 @@ import (
 // responses count. It asks its driver for the work, and reports its result. A Driver
 // may do more, by one of the interfaces below.
 type Driver interface {
-	// Solve does the local work of those of the clients listed that Server.Solves names, and
-	// passes each to Server.SetWork. Their messages are fixed, so the work can be done before
-	// its virtual time, of all clients at once. It is tentative until Commit. Solve reports
-	// whether the work was done: false ends the run, as interrupted.
-	Solve(clients []int32) (done bool)
+	// Work does the local work of clients, and writes in their order what was done. Their messages
+	// are fixed, so the work can be done before its virtual time, of many clients at once. It is
+	// tentative until Commit. Work reports whether it was done: false ends the run, as
+	// interrupted.
+	Work(due []Due, into []Done) (done bool)
 	// Commit makes the work of a client final: the server takes the response, with a weight.
 	// Calls come in the order of clients.
 	Commit(client int, weight float64)
@@ -23,8 +25,25 @@ type Driver interface {
 	Discard(client int)
 }
 
+// Due is the local work of a client for the response that it was asked for.
+type Due struct {
+	Client int32
+	Round  int32 // how often a client that takes part in everything has worked before; 0 without rounds
+	Steps  int32 // how many the protocol allows; Unlimited: the driver decides
+}
+
+// Unlimited is a number of steps that leaves the amount of work to the driver.
+const Unlimited = math.MaxInt32
+
+// Done is local work that was done.
+type Done struct {
+	devices.Work
+	Count   int     // of steps, as protocols and results count them
+	BytesUp float64 // the size of the response
+}
+
 // Continuous is a Driver of a server without rounds, under a protocol with
-// Traits.Continuous. For a client the order of calls is Send, Solve, and Receive or Discard.
+// Traits.Continuous. For a client the order of calls is Send, Work, and Receive or Discard.
 type Continuous interface {
 	Driver
 	// Send fixes the message to a client, and returns its bytes.
@@ -92,7 +111,8 @@ type Clock interface {
 type Workload struct {
 	Name string // the name of the method or of the program, in errors
 
-	PassFLOPs float64 // the FLOPs of a pass over the rows of the smallest client, by which cost "relative" measures transfers
+	// the FLOPs of a pass over the rows of the smallest client, by which cost "relative" measures transfers
+	PassFLOPs float64
 	StepFLOPs float64 // the FLOPs of a step, the most where steps differ
 	// FLOPs returns the FLOPs of so many steps of a client; nil: StepFLOPs for each.
 	FLOPs func(client, steps int) float64

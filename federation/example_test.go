@@ -6,24 +6,23 @@ import (
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/network"
 )
 
 // echo is a driver whose clients do the same work in every round.
-type echo struct{ server *federation.Server }
+type echo struct{}
 
-func (e *echo) Solve(clients []int32) bool {
-	for _, t := range clients {
-		if e.server.Solves(int(t)) {
-			e.server.SetWork(int(t), 1, devices.Work{FLOPs: 1e9}, 250e3)
-		}
+func (e echo) Work(due []federation.Due, into []federation.Done) bool {
+	for i := range due {
+		into[i] = federation.Done{Work: devices.Work{FLOPs: 1e9}, Count: 1, BytesUp: 250e3}
 	}
 	return true
 }
 
-func (e *echo) Commit(client int, _ float64) { fmt.Printf("client %d took part\n", client) }
+func (echo) Commit(client int, _ float64) { fmt.Printf("client %d took part\n", client) }
 
-func (e *echo) Discard(int) {}
+func (echo) Discard(int) {}
 
 // A server with its driver: two rounds of the first response of three clients.
 func Example() {
@@ -34,17 +33,15 @@ func Example() {
 		},
 		Config: federation.Defaults(),
 	}
-	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 1, 3
+	s.Config.Protocol, s.Config.Clients.Count, s.Config.Over = protocols.First, 1, 3
 	s.Network.Jitter = 0.5
-	driver := &echo{}
 	server, err := federation.New(s, federation.Workload{
 		Name: "echo", StepFLOPs: 1e9, Bytes: func(int) (down, up float64) { return 250e3, 250e3 },
-	}, driver)
+	}, echo{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	driver.server = server
 	server.Begin()
 	for range 2 {
 		round := server.Start()

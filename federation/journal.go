@@ -27,22 +27,27 @@ type Entry struct {
 type EntryKind uint8
 
 const (
-	RoundStarted    EntryKind = iota // a round begins
-	AttemptStarted                   // the server, or its hub, sends the device a message
-	ActivitySpan                     // an activity of the device, see clients.Span; Amount: bytes on its own link, or FLOPs
-	ResponseArrived                  // the response has arrived at the server; Amount: steps of the local work
-	AttemptFailed                    // an attempt has ended without a response
-	UpdateTaken                      // the server takes the device's update
-	UpdateRefused                    // the server does not take the device's update
-	ResponseRead                     // the server has read a response that is no update
-	ClientDropped                    // the round counts the device as dropped
-	ResponseLate                     // the round counts the device's response as late
-	ThetaMeasured                    // Amount: theta of the device's local work, in rounds in which it is measured
-	BatteryLevel                     // Amount: level of the battery in [0, 1], at the start, after each span of work, and when a round ends
-	EnergyUsed                       // Amount: joules from battery or mains since the last such entry of the device
-	CouplingUpdated                  // the server has updated the coupling
-	RoundEnded                       // a round ends: entries that follow are not of it
-	RoundLost                        // too few clients have responded to unmask their sum: the server takes nothing; Amount: responses
+	RoundStarted   EntryKind = iota // a round begins
+	AttemptStarted                  // the server, or its hub, sends the device a message
+	// an activity of the device, see clients.Span; Amount: bytes on its own link, or FLOPs
+	ActivitySpan
+	ResponseArrived // the response has arrived at the server; Amount: steps of the local work
+	AttemptFailed   // an attempt has ended without a response
+	UpdateTaken     // the server takes the device's update; Amount: its staleness
+	UpdateRefused   // the server does not take the device's update
+	ResponseRead    // the server has read a response that is no update
+	ClientDropped   // the round counts the device as dropped
+	ResponseLate    // the round counts the device's response as late
+	ThetaMeasured   // Amount: theta of the device's local work, in rounds in which it is measured
+	// Amount: level of the battery in [0, 1], at the start, after each span of work, and when a round ends
+	BatteryLevel
+	EnergyUsed      // Amount: joules from battery or mains since the last such entry of the device
+	CouplingUpdated // the server has updated the coupling
+	RoundEnded      // a round ends: entries that follow are not of it
+	// too few clients have responded to unmask their sum: the server takes nothing; Amount: responses
+	RoundLost
+	// the attempt has ended with a response to the hub, which asks the device again before it reports to the server
+	ResponseHeld
 )
 
 // Journals returns a journal that passes every entry on to each of those given, in
@@ -60,8 +65,8 @@ func Journals(all ...Journal) Journal {
 
 type journals []Journal
 
-func (all journals) Note(e Entry) {
-	for _, j := range all {
+func (jo journals) Note(e Entry) {
+	for _, j := range jo {
 		j.Note(e)
 	}
 }
@@ -75,23 +80,26 @@ type journal struct {
 // Note passes on an entry of the clients.
 func (j *journal) Note(e clients.Entry) {
 	kind := [...]EntryKind{
-		clients.Start: AttemptStarted, clients.Span: ActivitySpan, clients.Failure: AttemptFailed, clients.Level: BatteryLevel,
+		clients.Start: AttemptStarted, clients.Span: ActivitySpan, clients.Failure: AttemptFailed,
+		clients.Level: BatteryLevel,
 	}[e.Kind]
 	j.server.setup.Journal.Note(Entry{
 		Kind: kind, Device: e.Client, Round: int32(j.server.round + 1),
-		Activity: e.Activity, Cut: e.Cut, Why: e.Why, Began: e.Began, From: e.From, To: e.To, Amount: e.Amount, Overhead: e.Overhead,
+		Activity: e.Activity, Cut: e.Cut, Why: e.Why, Began: e.Began, From: e.From, To: e.To, Amount: e.Amount,
+		Overhead: e.Overhead,
 	})
 }
 
 // note makes an entry of a device, or the server, at this instant.
-func (j *journal) note(k EntryKind, t int, amount float64) {
-	j.noteWhy(k, t, 0, amount)
+func (j *journal) note(k EntryKind, client int, amount float64) {
+	j.noteWhy(k, client, 0, amount)
 }
 
-func (j *journal) noteWhy(k EntryKind, t int, why clients.Reason, amount float64) {
+func (j *journal) noteWhy(k EntryKind, client int, why clients.Reason, amount float64) {
 	if f := j.server; f.setup.Journal != nil {
 		now := f.clients.Now()
-		f.setup.Journal.Note(Entry{Kind: k, Device: int32(t), Round: int32(f.round + 1), Why: why, Began: now, From: now, To: now, Amount: amount})
+		f.setup.Journal.Note(Entry{Kind: k, Device: int32(client), Round: int32(f.round + 1), Why: why, Began: now,
+			From: now, To: now, Amount: amount})
 	}
 }
 
@@ -101,9 +109,9 @@ func (j *journal) noteUnavailable() {
 	if f.setup.Journal == nil {
 		return
 	}
-	for _, t := range f.open.asked {
-		if f.attempts.device(int(t)).dropped {
-			j.noteWhy(ClientDropped, int(t), f.clients.WhyUnavailable(int(t)), 0)
+	for _, client := range f.open.asked {
+		if f.attempts.device(int(client)).dropped {
+			j.noteWhy(ClientDropped, int(client), f.clients.WhyUnavailable(int(client)), 0)
 		}
 	}
 }
@@ -118,12 +126,12 @@ func (j *journal) noteRound() {
 	if j.joules == nil {
 		j.joules = make([]float64, f.setup.Clients)
 	}
-	for t, before := range j.joules {
-		if used := f.clients.Batteries().Spent(t); used != before {
-			j.note(EnergyUsed, t, used-before)
-			j.joules[t] = used
+	for client, before := range j.joules {
+		if used := f.clients.Batteries().Spent(client); used != before {
+			j.note(EnergyUsed, client, used-before)
+			j.joules[client] = used
 		}
-		f.clients.NoteLevel(t)
+		f.clients.NoteLevel(client)
 	}
 	f.clients.CutSpans()
 	j.note(RoundEnded, engine.Server, 0)

@@ -6,10 +6,10 @@ import (
 	"fedsim/results"
 )
 
-// Observer sees what the server of one run does, too. That of a clients.Feature may be one.
+// Observer receives the events of the server of one run, too. The observer of a clients.Feature may implement it.
 type Observer interface {
 	clients.Observer
-	// Computed tells that the server computed from one instant to another.
+	// Computed is called when the server has computed between two instants.
 	Computed(from, to engine.Time)
 	// EndRound may add to the results of a round that ends; round 0 comes first. The clients have drawn all
 	// energy until now.
@@ -19,8 +19,8 @@ type Observer interface {
 }
 
 // Spent reports whether an observer has spent its budget.
-func (f *Server) Spent() bool {
-	for _, o := range f.observers {
+func (s *Server) Spent() bool {
+	for _, o := range s.observers {
 		if o.Spent() {
 			return true
 		}

@@ -22,17 +22,18 @@ type Partial struct {
 
 // ValidatePartial reports servers without rounds, and costs, that partial work does not go
 // with.
-func (f *Config) ValidatePartial(c *config.Checker) {
-	if f.PartialShare == 0 {
+func (cfg *Config) ValidatePartial(c *config.Checker) {
+	if cfg.PartialShare == 0 {
 		return
 	}
-	must := func(ok bool, why string) { c.Require(ok, "partial_share", f.PartialShare, "must be 0 "+why) }
-	must(!f.Traits().Continuous, fmt.Sprintf("under protocol %q: partial work is drawn for every round", f.Protocol))
-	must(f.Cost != Authors, fmt.Sprintf("with cost %q, which gives every device the same time", Authors))
+	must := func(ok bool, why string) { c.Require(ok, "partial_share", cfg.PartialShare, "must be 0 "+why) }
+	must(!cfg.Traits().Continuous,
+		fmt.Sprintf("under protocol %q: partial work is drawn for every round", cfg.Protocol))
+	must(cfg.Cost != Authors, fmt.Sprintf("with cost %q, which gives every device the same time", Authors))
 }
 
 // Partial returns the partial work under federation.partial_share; nil: there is none.
-func (f *Server) Partial() *Partial { return f.partial }
+func (s *Server) Partial() *Partial { return s.partial }
 
 func newPartial(f *Server) *Partial {
 	s := &f.setup
@@ -53,19 +54,19 @@ func (p *Partial) Draw(asked []int32, epochs int) {
 		return
 	}
 	p.all, p.round = epochs, p.server.round
-	for _, t := range asked {
-		p.reset(int(t))
+	for _, client := range asked {
+		p.reset(int(client))
 	}
-	for _, t := range p.chosen(asked, p.round) {
-		p.epochs[t] = p.few(t, p.round, p.all)
-		p.server.clients.SetSlower(int(t), float64(p.all)/float64(p.epochs[t]))
+	for _, client := range p.chosen(asked, p.round) {
+		p.epochs[client] = p.few(client, p.round, p.all)
+		p.server.clients.SetSlower(int(client), float64(p.all)/float64(p.epochs[client]))
 	}
 }
 
 // Reset lets all clients do all their epochs, until Draw.
 func (p *Partial) Reset() {
-	for t := range p.epochs {
-		p.reset(t)
+	for client := range p.epochs {
+		p.reset(client)
 	}
 }
 
@@ -77,28 +78,28 @@ func (p *Partial) Epochs(client int) (some, all int) {
 	return int(p.epochs[client]), p.all
 }
 
-// reset lets device t do all its epochs.
-func (p *Partial) reset(t int) {
-	p.epochs[t] = 0
-	p.server.clients.SetSlower(t, 1)
+// reset lets a device do all its epochs.
+func (p *Partial) reset(client int) {
+	p.epochs[client] = 0
+	p.server.clients.SetSlower(client, 1)
 }
 
 // chosen returns which of the devices asked do partial work, in ascending order. It is
 // valid until the next call.
 func (p *Partial) chosen(asked []int32, round int) []int32 {
 	full := int(math.Round(float64(float64(len(asked)) * (1 - p.server.setup.Config.PartialShare))))
-	return p.lowest.Lowest(len(asked)-full, asked, func(t int32) float64 {
-		s := rng.New(p.lowest.seed, rng.Partial, int(t), round)
+	return p.lowest.Lowest(len(asked)-full, asked, func(client int32) float64 {
+		s := rng.New(p.lowest.seed, rng.Partial, int(client), round)
 		return s.Float64()
 	})
 }
 
 // few draws how many of all epochs a device makes, from 1 to all but one.
-func (p *Partial) few(t int32, round, all int) int32 {
-	s := rng.New(p.lowest.seed, rng.Partial, int(t), round)
+func (p *Partial) few(client int32, round, all int) int32 {
+	s := rng.New(p.lowest.seed, rng.Partial, int(client), round)
 	s.Float64() // its key
 	return int32(1 + s.IntN(all-1))
 }
 
-// drops reports whether the server drops the response of device t because its work is partial.
-func (p *Partial) drops(t int) bool { return p != nil && p.refused && p.epochs[t] > 0 }
+// drops reports whether the server drops the response of a device because its work is partial.
+func (p *Partial) drops(client int) bool { return p != nil && p.refused && p.epochs[client] > 0 }

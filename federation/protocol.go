@@ -59,6 +59,12 @@ type Grouper interface {
 	Gather(r *OpenRound, client int, failed bool) (take []int32, step bool)
 }
 
+// Router is a continuous Protocol that gives tasks to clients at work, too. They wait there, in order.
+type Router interface {
+	// Route returns the client of the next task, of so many clients, by random numbers of its own.
+	Route(clients int, s Stream) int
+}
+
 // End is what ends the rounds of a protocol.
 type End uint8
 
@@ -83,6 +89,8 @@ type Traits struct {
 	// Groups: the protocol is a Grouper. Continuous and LimitsWork must be set, too. Its steps are all
 	// local work of a client: a method must have no setting of its own.
 	Groups bool
+	// Queues: the protocol is a Router. Continuous must be set, too.
+	Queues bool
 	// LimitsWork: the protocol is a Limiter.
 	LimitsWork bool
 	// DrawnSteps returns the limit of a client in a round where it depends on nothing but the seed
@@ -135,41 +143,42 @@ func LookupProtocol(name string) (ProtocolFactory, bool) { return protocols.Look
 // ProtocolNames returns the names of the registered protocols in alphabetical order.
 func ProtocolNames() []string { return protocols.Names() }
 
+// WaitForAll is the protocol in force where none is named.
+const WaitForAll = "wait-for-all"
+
 // InForce returns the protocol, WaitForAll where none is named.
-func (f *Config) InForce() string { return cmp.Or(f.Protocol, WaitForAll) }
+func (cfg *Config) InForce() string { return cmp.Or(cfg.Protocol, WaitForAll) }
 
 // Traits returns the traits of the protocol in force; none if it is not registered.
-func (f *Config) Traits() Traits {
-	factory, ok := LookupProtocol(f.InForce())
+func (cfg *Config) Traits() Traits {
+	factory, ok := LookupProtocol(cfg.InForce())
 	if !ok {
 		return Traits{}
 	}
-	return factory.Traits(f)
+	return factory.Traits(cfg)
 }
 
 // uses reports whether a key has a use under the protocol in force.
-func (f *Config) uses(key string) bool {
-	factory, _ := LookupProtocol(f.InForce())
+func (cfg *Config) uses(key string) bool {
+	factory, _ := LookupProtocol(cfg.InForce())
 	return slices.Contains(factory.Keys, key)
 }
 
-func (f *Config) keepsLate() bool { return f.Late == Keep }
-
 // newProtocol builds the protocol of a run.
-func (f *Config) newProtocol() (Protocol, error) {
-	factory, ok := LookupProtocol(f.InForce())
+func (cfg *Config) newProtocol() (Protocol, error) {
+	factory, ok := LookupProtocol(cfg.InForce())
 	if !ok {
-		return nil, fmt.Errorf("protocol %q is not registered", f.Protocol)
+		return nil, fmt.Errorf("protocol %q is not registered", cfg.Protocol)
 	}
-	options, _ := f.ProtocolOptions.(config.Options)
+	options, _ := cfg.ProtocolOptions.(config.Options)
 	if factory.Options == nil {
 		options = nil
 	} else if options == nil {
 		options = factory.Options()
 	}
-	p, err := factory.New(f, options)
+	p, err := factory.New(cfg, options)
 	if err != nil {
-		return nil, fmt.Errorf("starting protocol %s: %w", f.Protocol, err)
+		return nil, fmt.Errorf("starting protocol %s: %w", cfg.Protocol, err)
 	}
 	return p, nil
 }

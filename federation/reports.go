@@ -23,18 +23,19 @@ type report struct {
 
 // newReports returns the reports of clients to a selector and a protocol.
 func newReports(clients int, declared SelectorFactory) *reports {
-	r := &reports{clients: make([]report, clients), losses: declared.Losses || declared.RowLosses, rows: declared.RowLosses}
-	for t := range r.clients {
-		c := &r.clients[t]
+	r := &reports{clients: make([]report, clients), losses: declared.Losses || declared.RowLosses,
+		rows: declared.RowLosses}
+	for client := range r.clients {
+		c := &r.clients[client]
 		c.LastAsked = -1
 		c.Loss, c.loss, c.RMS, c.rms = math.NaN(), math.NaN(), math.NaN(), math.NaN()
 	}
 	return r
 }
 
-// of returns the history of client t. There must be reports.
-func (r *reports) of(t int) History {
-	return r.clients[t].History
+// of returns the history of a client. There must be reports.
+func (r *reports) of(client int) History {
+	return r.clients[client].History
 }
 
 // ask notes that a round asks the clients listed.
@@ -42,19 +43,19 @@ func (r *reports) ask(listed []int32, round int, now engine.Time) {
 	if r == nil {
 		return
 	}
-	for _, t := range listed {
-		c := &r.clients[t]
+	for _, client := range listed {
+		c := &r.clients[client]
 		c.Asked++
 		c.LastAsked, c.since = int32(round), now
 	}
 }
 
-// respond notes that the response of client t has arrived.
-func (r *reports) respond(t int, now engine.Time) {
+// respond notes that the response of a client has arrived.
+func (r *reports) respond(client int, now engine.Time) {
 	if r == nil {
 		return
 	}
-	c := &r.clients[t]
+	c := &r.clients[client]
 	c.Responses++
 	c.Round, c.Time, c.Loss, c.RMS = c.LastAsked, now-c.since, c.loss, c.rms
 }

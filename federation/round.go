@@ -20,7 +20,7 @@ type Cohort struct {
 }
 
 // Begin starts the clients. It comes before the first round.
-func (f *Server) Begin() { f.clients.Begin() }
+func (s *Server) Begin() { s.clients.Begin() }
 
 // Started is a round that has begun. What comes next is a method of what came before: [Started.Play]
 // gives a Played, [Played.Close] an Ended, and [Ended.Account] the results of the round.
@@ -30,10 +30,10 @@ type Started struct {
 }
 
 // Start begins a round.
-func (f *Server) Start() Started {
-	f.open.began = f.clients.Now()
-	f.journal.note(RoundStarted, engine.Server, 0)
-	return Started{f, f.open.began}
+func (s *Server) Start() Started {
+	s.open.began = s.clients.Now()
+	s.journal.note(RoundStarted, engine.Server, 0)
+	return Started{s, s.open.began}
 }
 
 // Await lets time pass until the round can ask a client. It returns how many can be asked;
@@ -56,10 +56,10 @@ func (s Started) Await() (available int) {
 }
 
 // AwaitFirst lets time pass while there are NoneAvailable.
-func (f *Server) AwaitFirst() {
-	for !f.Aborted() && f.NoneAvailable() {
-		if !f.clients.Step() || f.supervisor.noneEverAvailable() {
-			f.supervisor.stalled = f.supervisor.whyNoneAvailable()
+func (s *Server) AwaitFirst() {
+	for !s.Aborted() && s.NoneAvailable() {
+		if !s.clients.Step() || s.supervisor.noneEverAvailable() {
+			s.supervisor.stalled = s.supervisor.whyNoneAvailable()
 		}
 	}
 }
@@ -67,18 +67,18 @@ func (f *Server) AwaitFirst() {
 // NoneAvailable reports whether a round that begins now has no device to ask and no late
 // response to wait for. A round that waits for all devices begins in any case, and so does one
 // whose selector finds out which devices are available.
-func (f *Server) NoneAvailable() bool {
-	if f.traits.WaitsForAll && f.selector == nil || f.selection.declared.Unlisted {
+func (s *Server) NoneAvailable() bool {
+	if s.traits.WaitsForAll && s.selector == nil || s.selection.declared.Unlisted {
 		return false
 	}
-	return f.clients.Unavailable() == f.setup.Clients && len(f.open.late) == 0
+	return s.clients.Unavailable() == s.setup.Clients && len(s.open.late) == 0
 }
 
 // Askable returns how many clients are available and owe no response to an earlier round.
-func (f *Server) Askable() int {
-	n := f.supervisor.numberAvailable()
-	for _, t := range f.open.late {
-		if f.clients.Available(int(t)) {
+func (s *Server) Askable() int {
+	n := s.supervisor.numberAvailable()
+	for _, client := range s.open.late {
+		if s.clients.Available(int(client)) {
 			n--
 		}
 	}
@@ -113,50 +113,50 @@ func (s Started) PlayOn() Ended {
 	return Ended(s)
 }
 
-// Unplayed ends a round in which the driver has sent messages of its own alone.
+// Unplayed ends a round in which only the driver has sent messages.
 func (s Started) Unplayed() Ended { return Ended(s) }
 
 // openCohort prepares the attempts of a cohort, lets the driver do the local work, and sends the
 // messages.
-func (f *Server) openCohort(of Cohort) {
-	f.open.asked, f.open.began, f.open.played = of.Clients, of.Began, true
-	f.reports.ask(of.Clients, f.round, f.clients.Now())
-	up, possible := f.openAttempts()
+func (s *Server) openCohort(of Cohort) {
+	s.open.asked, s.open.began, s.open.played = of.Clients, of.Began, true
+	s.reports.ask(of.Clients, s.round, s.clients.Now())
+	up, possible := s.openAttempts()
 	if !possible {
 		return
 	}
-	f.accounts.tally.dropped += len(f.open.asked) - up
-	f.accounts.countCohort(up, of.Wanted)
-	f.journal.noteUnavailable()
-	f.open.reset()
-	f.open.outstanding = up
-	for _, t := range f.open.late {
-		switch d := f.attempts.device(int(t)); {
+	s.accounts.tally.dropped += len(s.open.asked) - up
+	s.accounts.countCohort(up, of.Wanted)
+	s.journal.noteUnavailable()
+	s.open.reset()
+	s.open.outstanding = up
+	for _, client := range s.open.late {
+		switch d := s.attempts.device(int(client)); {
 		case d.responded: // since the last round
-			f.attempts.countReceived(int(t))
-		case f.clients.AtWork(int(t)): // not lost since
+			s.attempts.countReceived(int(client))
+		case s.clients.AtWork(int(client)): // not lost since
 			d.dropped = false
-			f.open.outstanding++
-		case f.clients.Failed(int(t)): // which the server does not know yet
-			f.open.outstanding++
+			s.open.outstanding++
+		case s.clients.Failed(int(client)): // which the server does not know yet
+			s.open.outstanding++
 		}
 	}
-	f.tiers.open()
-	f.clients.OpenGroup(f.round, f.open.asked, f.traits.WaitsForAll)
+	s.tiers.open()
+	s.clients.OpenGroup(s.round, s.open.asked, s.traits.WaitsForAll)
 	if of.Bytes != nil {
-		for _, t := range f.open.asked {
-			f.clients.SetBytesDown(of.Bytes(int(t)))
-			f.prepare(int(t))
+		for _, client := range s.open.asked {
+			s.clients.SetBytesDown(of.Bytes(int(client)))
+			s.prepare(int(client))
 		}
 	} else {
-		each(f.setup.Pool, f.open.asked, f.prepare)
+		each(s.setup.Pool, s.open.asked, s.prepare)
 	}
-	f.attempts.solve(f.open.asked)
-	f.estimates.chargeAuthors()
-	each(f.setup.Pool, f.open.asked, f.attempts.prepareUplink)
-	f.open.expected = f.clients.SendGroup(f.open.asked)
-	if !f.open.ended {
-		f.protocol.Open(&f.open)
+	s.attempts.solve(s.open.asked)
+	s.estimates.chargeAuthors()
+	each(s.setup.Pool, s.open.asked, s.attempts.prepareUplink)
+	s.open.expected = s.clients.SendGroup(s.open.asked)
+	if !s.open.ended {
+		s.protocol.Open(&s.open)
 	}
 }
 
@@ -168,100 +168,100 @@ func each(pool *parallel.Pool, list []int32, work func(client int)) {
 		pool.For(len(list), func(i, _ int) { work(int(list[i])) })
 		return
 	}
-	for _, t := range list {
-		work(int(t))
+	for _, client := range list {
+		work(int(client))
 	}
 }
 
 // openAttempts resets the state of the devices that the round asks, and counts those that are
 // available. It is not possible to wait for all if one of them can never respond.
-func (f *Server) openAttempts() (up int, possible bool) {
-	for _, t := range f.open.asked {
-		d := f.attempts.device(int(t))
-		available := f.clients.Available(int(t))
+func (s *Server) openAttempts() (up int, possible bool) {
+	for _, client := range s.open.asked {
+		d := s.attempts.device(int(client))
+		available := s.clients.Available(int(client))
 		*d = device{steps: d.steps, chosen: true, dropped: !available}
-		f.clients.Release(int(t))
+		s.clients.Release(int(client))
 		if available {
 			up++
-		} else if depleted, charged := f.clients.Depleted(int(t)); f.traits.WaitsForAll && depleted && !charged {
-			f.attempts.stall(int(t), f.clients.Obstacle(int(t)).String())
+		} else if depleted, charged := s.clients.Depleted(int(client)); s.traits.WaitsForAll && depleted && !charged {
+			s.attempts.stall(int(client), s.clients.Obstacle(int(client)).String())
 			return up, false
 		}
 	}
 	return up, true
 }
 
-// prepare draws the downlink and the drop of device t in this round, and limits its
+// prepare draws the downlink and the drop of a device in this round, and limits its
 // steps.
-func (f *Server) prepare(t int) {
-	f.clients.PrepareDownlink(t, f.number(t), 0)
-	f.attempts.limit(t)
+func (s *Server) prepare(client int) {
+	s.clients.PrepareDownlink(client, s.number(client), 0)
+	s.attempts.limit(client)
 }
 
 // play lets time pass until the protocol ends the open round. A server without rounds asks
 // clients first.
-func (f *Server) play() {
-	if f.Aborted() {
+func (s *Server) play() {
+	if s.Aborted() {
 		return
 	}
-	if f.continuous != nil {
-		f.continuous.open()
+	if s.continuous != nil {
+		s.continuous.open()
 	}
-	if !f.Aborted() && !f.open.ended {
-		f.clock.RunUntil(engine.Never)
+	if !s.Aborted() && !s.open.ended {
+		s.clock.RunUntil(engine.Never)
 	}
-	if !f.Aborted() && !f.open.ended {
-		f.supervisor.stalled = f.stallReason()
+	if !s.Aborted() && !s.open.ended {
+		s.supervisor.stalled = s.stallReason()
 	}
 }
 
 // stallReason returns why a round without further events has not ended.
-func (f *Server) stallReason() string {
-	listed := f.Listed()
-	if f.continuous != nil {
-		listed = f.supervisor.everyone()
+func (s *Server) stallReason() string {
+	listed := s.Listed()
+	if s.continuous != nil {
+		listed = s.supervisor.everyone()
 	}
-	what := beyond(fmt.Sprintf("round %d", f.round+1))
-	if f.clients.Clock().Pending() == 0 && !f.open.timed {
-		what = fmt.Sprintf("round %d waits for responses that never arrive", f.round+1)
+	what := beyond(fmt.Sprintf("round %d", s.round+1))
+	if s.clients.Clock().Pending() == 0 && !s.open.timed {
+		what = fmt.Sprintf("round %d waits for responses that never arrive", s.round+1)
 	}
-	return f.supervisor.explain(what, listed)
+	return s.supervisor.explain(what, listed)
 }
 
 // CurrentRound returns the open round.
-func (f *Server) CurrentRound() *OpenRound { return &f.open }
+func (s *Server) CurrentRound() *OpenRound { return &s.open }
 
 // Ended reports whether the protocol has ended the open round.
-func (f *Server) Ended() bool { return f.open.ended }
+func (s *Server) Ended() bool { return s.open.ended }
 
 // count decides whether the server takes the responses of the round.
-func (f *Server) count(accept func() bool) {
-	f.clients.CloseGroup()
+func (s *Server) count(accept func() bool) {
+	s.clients.CloseGroup()
 	responses := 0
-	for _, t := range f.Listed() {
-		if f.attempts.device(int(t)).responded && !f.partial.drops(int(t)) {
+	for _, client := range s.Listed() {
+		if s.attempts.device(int(client)).responded && !s.partial.drops(int(client)) {
 			responses++
 		}
 	}
-	f.open.enough = responses >= f.setup.Config.MinReports && (accept == nil || accept())
+	s.open.enough = responses >= s.setup.Config.MinReports && (accept == nil || accept())
 }
 
 // Listed returns the clients whose responses the open round takes, in order: those it
 // asked, and those that still owe one from before. It is valid until the next call.
-func (f *Server) Listed() []int32 {
-	if len(f.open.late) == 0 {
-		return f.open.asked
+func (s *Server) Listed() []int32 {
+	if len(s.open.late) == 0 {
+		return s.open.asked
 	}
-	f.open.merged = append(append(f.open.merged[:0], f.open.asked...), f.open.late...)
-	slices.Sort(f.open.merged)
-	return f.open.merged
+	s.open.merged = append(append(s.open.merged[:0], s.open.asked...), s.open.late...)
+	slices.Sort(s.open.merged)
+	return s.open.merged
 }
 
 // Takes reports whether the server takes a response of a client in the round that closes. It
 // is known after Play.
-func (f *Server) Takes(client int) bool {
-	d := f.attempts.device(client)
-	return d.chosen && d.responded && f.open.enough && !f.partial.drops(client)
+func (s *Server) Takes(client int) bool {
+	d := s.attempts.device(client)
+	return d.chosen && d.responded && s.open.enough && !s.partial.drops(client)
 }
 
 // Ended is a round that takes no further responses.
@@ -276,33 +276,33 @@ func (p Played) Close() Ended {
 	defer f.clients.Flush()
 	f.tiers.close()
 	f.open.late = f.open.late[:0]
-	for _, t := range all {
-		d := f.attempts.device(int(t))
-		fresh := f.askedIn(int(t)) == f.round // it was asked in this round
+	for _, client := range all {
+		d := f.attempts.device(int(client))
+		fresh := f.askedIn(int(client)) == f.round // it was asked in this round
 		switch {
-		case f.Takes(int(t)):
+		case f.Takes(int(client)):
 			if d.solved { // otherwise its hub has taken its work before
-				f.driver.Commit(int(t), f.weight(int(t)))
+				f.driver.Commit(int(client), f.weight(int(client)))
 			}
-			f.accounts.Take(int(t))
+			f.accounts.Take(int(client))
 		case d.responded:
-			f.driver.Discard(int(t))
-			f.journal.note(UpdateRefused, int(t), 0)
-			if f.partial.drops(int(t)) {
+			f.driver.Discard(int(client))
+			f.journal.note(UpdateRefused, int(client), 0)
+			if f.partial.drops(int(client)) {
 				f.accounts.tally.refused++
-				f.journal.note(ResponseLate, int(t), 0)
+				f.journal.note(ResponseLate, int(client), 0)
 			}
-		case !d.dropped && f.traits.Late && f.clients.AtWork(int(t)):
-			f.open.late = append(f.open.late, t)
+		case !d.dropped && f.traits.Late && f.clients.AtWork(int(client)):
+			f.open.late = append(f.open.late, client)
 			if fresh {
-				f.accounts.Late(int(t))
+				f.accounts.Late(int(client))
 			}
 			continue
-		case f.traits.Late && f.clients.Failed(int(t)): // its response is not overdue yet
-			f.open.late = append(f.open.late, t)
+		case f.traits.Late && f.clients.Failed(int(client)): // its response is not overdue yet
+			f.open.late = append(f.open.late, client)
 			continue
 		default:
-			f.attempts.end(int(t), fresh)
+			f.attempts.end(int(client), fresh)
 		}
 		d.chosen = false
 	}
@@ -310,46 +310,46 @@ func (p Played) Close() Ended {
 	return Ended{server: f}
 }
 
-// weight returns the factor that the protocol gives to the update of device t.
-func (f *Server) weight(t int) float64 {
-	if f.weigher == nil {
+// weight returns the factor that the protocol gives to the update of a device.
+func (s *Server) weight(client int) float64 {
+	if s.weigher == nil {
 		return 1
 	}
-	return f.weigher.Weight(&f.open, t)
+	return s.weigher.Weight(&s.open, client)
 }
 
-// number returns that of the next attempt of device t.
-func (f *Server) number(t int) int {
-	if f.tiers == nil {
-		return f.round
+// number returns that of the next attempt of a device.
+func (s *Server) number(client int) int {
+	if s.tiers == nil {
+		return s.round
 	}
-	return f.round*f.tiers.rounds + int(f.tiers.done[t/f.setup.Network.HubSize])
+	return s.round*s.tiers.rounds + int(s.tiers.done[client/s.setup.Network.HubSize])
 }
 
 // perRound returns how many numbers of attempts a round has.
-func (f *Server) perRound() int {
-	if f.tiers == nil {
+func (s *Server) perRound() int {
+	if s.tiers == nil {
 		return 1
 	}
-	return f.tiers.rounds
+	return s.tiers.rounds
 }
 
-// askedIn returns the round of the last attempt of device t.
-func (f *Server) askedIn(t int) int {
-	number := f.clients.Number(t)
+// askedIn returns the round of the last attempt of a device.
+func (s *Server) askedIn(client int) int {
+	number := s.clients.Number(client)
 	if number < 0 {
 		return number
 	}
-	return number / f.perRound()
+	return number / s.perRound()
 }
 
-// LocalRound returns how often a client that takes part in everything has worked before the
+// localRound returns how often a client that takes part in everything has worked before the
 // attempt that a client was asked for; 0 without rounds.
-func (f *Server) LocalRound(client int) int {
-	if f.tiers == nil {
-		return f.round
+func (s *Server) localRound(client int) int {
+	if s.tiers == nil {
+		return s.round
 	}
-	return f.clients.Number(client)
+	return s.clients.Number(client)
 }
 
 // Account ends the accounts of the round, and returns its results without metrics.

@@ -69,6 +69,23 @@ func (s *Selection) open(round int, partial bool, available []int32) {
 	s.stream = rng.New(s.seed, rng.Selection, -1, round)
 }
 
+// Rehearse opens the selection of a round that the server does not play, for tests of a selector: of so
+// many clients out of those listed (nil: all), whose past is given by client (nil: that of the last call).
+func (s *Server) Rehearse(declared SelectorFactory, round, size int, available []int32, past []History) *Selection {
+	s.selection.declared, s.selection.asked = declared, size
+	if s.reports == nil || past != nil {
+		s.reports = newReports(s.setup.Clients, declared)
+	}
+	for client, h := range past {
+		s.reports.clients[client].History = h
+	}
+	s.selection.open(round, available != nil, available)
+	if declared.Batteries {
+		s.selection.readBatteries()
+	}
+	return &s.selection
+}
+
 // Now returns the virtual time.
 func (s *Selection) Now() engine.Time { return s.server.clients.Now() }
 
@@ -97,8 +114,8 @@ func (s *Selection) At(i int) int32 {
 func (s *Selection) Available() []int32 {
 	if !s.listed {
 		s.available = s.available[:0]
-		for t := range s.clients {
-			s.available = append(s.available, int32(t))
+		for client := range s.clients {
+			s.available = append(s.available, int32(client))
 		}
 		s.listed = true
 	}
@@ -182,13 +199,14 @@ func (e Estimate) Length() engine.Time { return e.Down.Add(e.Compute).Add(e.Up) 
 func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
 	s.require(s.declared.Estimates, "Estimates", "Estimates")
 	s.estimates = s.estimates[:0]
-	for _, t := range clients {
-		down, up := s.server.work.Bytes(int(t))
+	for _, client := range clients {
+		down, up := s.server.work.Bytes(int(client))
 		c := s.server.clients
-		s.inquiry = max(s.inquiry, c.Exchange(int(t), bytes, bytes))
+		s.inquiry = max(s.inquiry, c.Exchange(int(client), bytes, bytes))
 		waits := c.MeanPollWait().Add(c.MeanLaunchWait()) // clients wait at the same time, as they compute
-		compute := c.PresentCompute(int(t), s.server.estimates.usual(int(t))).Add(waits)
-		s.estimates = append(s.estimates, Estimate{c.UsualDownlink(int(t), down), compute, c.UsualUplink(int(t), up)})
+		compute := c.PresentCompute(int(client), s.server.estimates.usual(int(client))).Add(waits)
+		s.estimates = append(s.estimates,
+			Estimate{c.UsualDownlink(int(client), down), compute, c.UsualUplink(int(client), up)})
 	}
 	return s.estimates
 }
@@ -215,14 +233,17 @@ func (s *Selection) readBatteries() {
 		s.battery, s.charging = make([]float64, s.clients), make([]bool, s.clients)
 	}
 	clear(s.charging)
-	for t := range s.battery {
-		s.battery[t] = math.NaN()
+	for client := range s.battery {
+		s.battery[client] = math.NaN()
 	}
 	for i := range s.Len() {
-		t := s.At(i)
-		s.battery[t], s.charging[t] = s.server.ReadBattery(int(t), s.declared.ReportBytes)
+		client := s.At(i)
+		s.battery[client], s.charging[client] = s.server.ReadBattery(int(client), s.declared.ReportBytes)
 	}
 }
+
+// Parallel calls a function for 0 to n - 1 on all cores, with the number of the worker.
+func (s *Selection) Parallel(n int, call func(i, worker int)) { s.server.setup.Pool.For(n, call) }
 
 // Inquiry returns how long the reports of batteries and of Estimates take.
 func (s *Selection) Inquiry() engine.Time { return s.inquiry }

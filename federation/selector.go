@@ -25,9 +25,6 @@ type SelectorFactory struct {
 	Summary   string                // one line for listings
 	Reference string                // the source of the rule; empty: none
 	Options   func() config.Options // a new struct holding the defaults of federation.selection_options; nil: none
-	// Candidates is true when the selector uses federation.candidates. The key must then
-	// be set, and must not be set with other selectors.
-	Candidates bool
 	// History is true when the selector calls Selection.History. The server records
 	// nothing otherwise.
 	History bool
@@ -63,10 +60,32 @@ type SelectorFactory struct {
 type SelectorSetup struct {
 	Clients    int // clients of the run, numbered from 0
 	Size       int // clients that the server asks in a round
-	Candidates int // federation.candidates
+	Candidates int // that its options say, if they have CandidateOptions
 	// Deadline is the length of a round that federation.deadline_s sets; 0: none.
 	Deadline engine.Time
 	Features []clients.Feature // of the system
+}
+
+// CandidateOptions are an option of selectors that first draw candidates, to be embedded.
+type CandidateOptions struct {
+	// number of candidates drawn; at least clients_per_round; required
+	Candidates int `toml:"candidates" absent:"0: an error"`
+}
+
+// Validate reports everything wrong with the option.
+func (o *CandidateOptions) Validate(c *config.Checker) {
+	c.Require(o.Candidates >= 1, "candidates", o.Candidates,
+		"must be positive: the selection draws so many clients first")
+}
+
+func (o *CandidateOptions) drawn() int { return o.Candidates }
+
+// candidates returns how many candidates the options of a selector ask for; 0: it has none.
+func candidates(o config.Options) int {
+	if with, ok := o.(interface{ drawn() int }); ok {
+		return with.drawn()
+	}
+	return 0
 }
 
 var selectors = registry.New[SelectorFactory]("federation", "selector")
@@ -94,7 +113,8 @@ func (s *Setup) newSelector(size int) (Selector, error) {
 		return nil, fmt.Errorf("selector %q is not registered", s.Config.Selection)
 	}
 	selector, err := factory.New(SelectorSetup{
-		Clients: s.Clients, Size: size, Candidates: s.Config.Candidates, Deadline: engine.FromSeconds(s.Config.DeadlineS), Features: s.Features,
+		Clients: s.Clients, Size: size, Candidates: candidates(options),
+		Deadline: engine.FromSeconds(s.Config.DeadlineS), Features: s.Features,
 	}, options)
 	if err != nil {
 		return nil, fmt.Errorf("starting selector %s: %w", factory.Name, err)
@@ -103,11 +123,11 @@ func (s *Setup) newSelector(size int) (Selector, error) {
 }
 
 // selector returns the selector in force, with its declarations under its options.
-func (f *Config) selector() (factory SelectorFactory, options config.Options, ok bool) {
-	if factory, ok = LookupSelector(f.Selection); !ok || factory.Options == nil {
+func (cfg *Config) selector() (factory SelectorFactory, options config.Options, ok bool) {
+	if factory, ok = LookupSelector(cfg.Selection); !ok || factory.Options == nil {
 		return factory, nil, ok
 	}
-	if options, _ = f.SelectionOptions.(config.Options); options == nil {
+	if options, _ = cfg.SelectionOptions.(config.Options); options == nil {
 		options = factory.Options()
 	}
 	if factory.Declare != nil {
@@ -117,14 +137,9 @@ func (f *Config) selector() (factory SelectorFactory, options config.Options, ok
 }
 
 // validateSelection reports the problems of the keys of the selector.
-func (f *Config) validateSelection(c *config.Checker) {
-	c.OneOf("selection", f.Selection, SelectorNames()...)
-	c.Require(f.Candidates >= 0, "candidates", f.Candidates, "must not be negative")
-	if factory, ok := LookupSelector(f.Selection); ok && f.Candidates >= 0 {
-		c.Require(f.Candidates > 0 || !factory.Candidates, "candidates", f.Candidates, fmt.Sprintf("must be positive: selection %q draws so many clients first", f.Selection))
-		c.Require(f.Candidates == 0 || factory.Candidates, "candidates", f.Candidates, fmt.Sprintf("must be left out: selection %q draws no candidates", f.Selection))
-	}
-	if o, decoded := f.SelectionOptions.(config.Options); decoded {
+func (cfg *Config) validateSelection(c *config.Checker) {
+	c.OneOf("selection", cfg.Selection, SelectorNames()...)
+	if o, decoded := cfg.SelectionOptions.(config.Options); decoded {
 		o.Validate(c.In("selection_options"))
 	}
 }

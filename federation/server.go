@@ -97,12 +97,16 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	}
 	if f.traits.Continuous {
 		f.continuous = &continuous{server: f, driver: d.(Continuous)}
+		f.accounts.before = roster.NewColumn[int64](f.clients.Roster(), nil)
+		if f.traits.Queues {
+			f.continuous.router, f.continuous.queues = f.protocol.(Router), make([][]int64, n)
+		}
 		if f.traits.Groups {
 			f.continuous.grouper = f.protocol.(Grouper)
 		}
 		if !s.Lazy { // otherwise admit does
-			for t := range n {
-				f.clients.SetNumber(t, -1)
+			for client := range n {
+				f.clients.SetNumber(client, -1)
 			}
 		}
 	}
@@ -110,101 +114,101 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 }
 
 // newPolicies makes the protocol and the selector.
-func (f *Server) newPolicies() (err error) {
-	s, n := &f.setup, f.setup.Clients
-	if f.protocol, err = s.Config.newProtocol(); err != nil {
+func (s *Server) newPolicies() (err error) {
+	setup, n := &s.setup, s.setup.Clients
+	if s.protocol, err = setup.Config.newProtocol(); err != nil {
 		return err
 	}
-	wanted, asked := s.Config.Sizes(n)
-	f.wanted, f.selection = wanted, newSelection(f, s.Seed, asked, n)
-	if f.traits.Weighs && f.work.Weights {
-		f.weigher = f.protocol.(Weigher)
+	wanted, asked := setup.Config.Sizes(n)
+	s.wanted, s.selection = wanted, newSelection(s, setup.Seed, asked, n)
+	if s.traits.Weighs && s.work.Weights {
+		s.weigher = s.protocol.(Weigher)
 	}
-	if f.traits.LimitsWork && !f.work.Uncounted {
-		f.limiter, f.attempts.budgets = f.protocol.(Limiter), roster.NewColumn[int32](f.clients.Roster(), nil)
+	if s.traits.LimitsWork && !s.work.Uncounted {
+		s.limiter, s.attempts.budgets = s.protocol.(Limiter), roster.NewColumn[int32](s.clients.Roster(), nil)
 	}
 	c := config.NewChecker()
-	if s.Check(c); c.Err() != nil {
+	if setup.Check(c); c.Err() != nil {
 		return c.Err()
 	}
-	if f.selector, err = s.newSelector(asked); err != nil {
+	if s.selector, err = setup.newSelector(asked); err != nil {
 		return err
 	}
 	declared := SelectorFactory{}
-	if f.selector != nil {
-		declared, _, _ = s.Config.selector()
+	if s.selector != nil {
+		declared, _, _ = setup.Config.selector()
 	}
-	f.selection.declared = declared
-	if protocol, _ := LookupProtocol(s.Config.Protocol); declared.History || protocol.History {
-		f.reports = newReports(n, declared)
+	s.selection.declared = declared
+	if protocol, _ := LookupProtocol(setup.Config.Protocol); declared.History || protocol.History {
+		s.reports = newReports(n, declared)
 	}
 	return nil
 }
 
-func (f *Server) clientsSetup() clients.Setup {
-	s := &f.setup
+func (s *Server) clientsSetup() clients.Setup {
+	setup := &s.setup
 	c := clients.Setup{
-		System: s.System,
-		Cost:   s.Config.Cost, PassFLOPs: f.work.PassFLOPs, Least: f.estimates.least(),
-		Model: f.work.Model, Ahead: f.fetch, GiveUp: f.supervisor.interrupted,
-		HubRounds: f.work.HubRounds, NoMessages: f.work.NoMessages, RoundTrips: f.work.RoundTrips,
+		System: setup.System,
+		Cost:   setup.Config.Cost, PassFLOPs: s.work.PassFLOPs, Least: s.estimates.least(),
+		Model: s.work.Model, Ahead: s.fetch, GiveUp: s.supervisor.interrupted,
+		HubRounds: s.work.HubRounds, NoMessages: s.work.NoMessages, RoundTrips: s.work.RoundTrips,
 	}
-	f.attempts.waits = f.attempts.mustWait(c.Sharing())
-	c.Due = f.attempts.waits
-	if s.Journal != nil {
-		c.Journal = &f.journal
+	s.attempts.waits = s.attempts.mustWait(c.Sharing())
+	c.Due = s.attempts.waits
+	if setup.Journal != nil {
+		c.Journal = &s.journal
 	}
 	return c
 }
 
 // listener returns the server's reactions to clients.
-func (f *Server) listener() clients.Listener {
-	a := &f.attempts
+func (s *Server) listener() clients.Listener {
+	a := &s.attempts
 	return clients.Listener{
 		Downloaded: a.downloaded, Responded: a.responded, Failed: a.failed, Unreached: a.unreached,
 		Available: a.available, Depleted: a.depleted, Recharged: a.recharged,
-		Gathered: func(hub int) bool { return f.tiers.gathered(hub) }, Timer: a.timeout, Repeat: a.repeat,
-		Watch: f.supervisor.watch, Needed: a.expects,
+		Gathered: func(hub int) bool { return s.tiers.gathered(hub) }, Timer: a.timeout, Repeat: a.repeat,
+		Watch: s.supervisor.watch, Needed: a.expects,
 	}
 }
 
 // Clients returns the clients, for their state and for messages of the driver's own.
-func (f *Server) Clients() *clients.Clients { return f.clients }
+func (s *Server) Clients() *clients.Clients { return s.clients }
 
 // Watch makes the end of a context interrupt the run: its round is then discarded, unless it
 // ends soon.
-func (f *Server) Watch(ctx context.Context) { f.supervisor.ctx = ctx }
+func (s *Server) Watch(ctx context.Context) { s.supervisor.ctx = ctx }
 
 // Stalled returns why the run cannot continue; empty: it can.
-func (f *Server) Stalled() string { return f.supervisor.stalled }
+func (s *Server) Stalled() string { return s.supervisor.stalled }
 
 // Stall ends the run: it can never be completed.
-func (f *Server) Stall(why string) { f.supervisor.stall(why) }
+func (s *Server) Stall(why string) { s.supervisor.stall(why) }
 
 // Aborted reports whether the run has ended within a round: it stalled, or was interrupted.
-func (f *Server) Aborted() bool { return f.supervisor.aborted() }
+func (s *Server) Aborted() bool { return s.supervisor.aborted() }
 
 // Rounds returns the number of rounds that have ended.
-func (f *Server) Rounds() int { return f.round }
+func (s *Server) Rounds() int { return s.round }
 
 // Note makes an entry of a client, or of the server (engine.Server), at this instant.
-func (f *Server) Note(k EntryKind, client int, amount float64) { f.journal.note(k, client, amount) }
+func (s *Server) Note(k EntryKind, client int, amount float64) { s.journal.note(k, client, amount) }
 
 // Compute lets the server compute for as long as the work takes it.
-func (f *Server) Compute(flops float64) {
-	speed := f.setup.Config.ServerGFLOPS * 1e9
+func (s *Server) Compute(flops float64) {
+	speed := s.setup.Config.ServerGFLOPS * 1e9
 	if speed == 0 {
 		return
 	}
-	until := f.clients.Now().Add(engine.FromSeconds(flops / speed))
+	until := s.clients.Now().Add(engine.FromSeconds(flops / speed))
 	if until == engine.Never {
-		f.supervisor.stalled = beyond(serverWork)
+		s.supervisor.stalled = beyond(serverWork)
 		return
 	}
-	from := f.clients.Now()
-	f.clock.RunUntil(until)
-	for _, o := range f.observers {
-		o.Computed(from, f.clients.Now())
+	from := s.clients.Now()
+	s.clock.RunUntil(until)
+	for _, o := range s.observers {
+		o.Computed(from, s.clients.Now())
 	}
 }
 
@@ -212,12 +216,12 @@ func (f *Server) Compute(flops float64) {
 const serverWork = "the work of the server (federation.server_gflops)"
 
 // fetch reads the state of devices whose events come next into caches.
-func (f *Server) fetch(soon []int32) {
+func (s *Server) fetch(soon []int32) {
 	read := int64(0)
-	for _, t := range soon {
-		if int(t) < f.setup.Clients {
-			read += int64(f.attempts.device(int(t)).steps) + int64(f.attempts.budget(int(t)))
+	for _, client := range soon {
+		if int(client) < s.setup.Clients {
+			read += int64(s.attempts.device(int(client)).steps) + int64(s.attempts.budget(int(client)))
 		}
 	}
-	f.fetched = read // the compiler removes reads without a use
+	s.fetched = read // the compiler removes reads without a use
 }

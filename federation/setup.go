@@ -24,15 +24,19 @@ type Setup struct {
 func (s *Setup) Check(c *config.Checker) {
 	cfg, traits := &s.Config, s.Config.Traits()
 	if traits.Continuous {
-		c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost, "must be \"physical\" or \"relative\": the authors' drivers have rounds")
+		c.Require(cfg.Cost != Authors, "federation.cost", cfg.Cost,
+			"must be \"physical\" or \"relative\": the authors' drivers have rounds")
 	}
 	if s.Network.HubSize > 0 {
-		c.Require(!traits.Continuous, "federation.protocol", cfg.Protocol, "must be another with network.hub_size: a hub gathers the answers of a round")
-		c.Require(!traits.Late, "federation.late", cfg.Late, "must be \"drop\" with network.hub_size: a hub gathers the answers of one round")
+		c.Require(!traits.Continuous, "federation.protocol", cfg.Protocol,
+			"must be another with network.hubs.size: a hub gathers the answers of a round")
+		c.Require(!traits.Late, "federation.late", cfg.Late,
+			"must be \"drop\" with network.hubs.size: a hub gathers the answers of one round")
 	}
-	factory, _, ok := cfg.selector()
-	if _, asked := cfg.Sizes(s.Clients); ok && factory.Candidates {
-		c.Require(cfg.Candidates >= asked && cfg.Candidates <= s.Clients, "federation.candidates", cfg.Candidates,
+	_, options, _ := cfg.selector()
+	if _, asked := cfg.Sizes(s.Clients); candidates(options) > 0 {
+		n := candidates(options)
+		c.Require(n >= asked && n <= s.Clients, "federation.selection_options.candidates", n,
 			fmt.Sprintf("must be from %d, the clients that a round asks, to %d, all clients", asked, s.Clients))
 	}
 }
@@ -68,13 +72,17 @@ func (s *Setup) CheckEndless(c *config.Checker) {
 func (s *Setup) CheckSizes() error {
 	n := s.Clients
 	if n > clients.MaxClients-s.Network.Hubs(max(0, n)) {
-		return config.Problem{Key: "data.synthetic.clients", Value: n, Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 30 bits", clients.MaxClients)}
+		return config.Problem{Key: "data.synthetic.clients", Value: n,
+			Want: fmt.Sprintf("must be at most %d in all: the engine numbers devices and hubs in 30 bits",
+				clients.MaxClients)}
 	}
-	if s.Config.Clients > n {
-		return config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
+	if s.Config.Clients.Count > n {
+		return config.Problem{Key: "federation.clients_per_round", Value: s.Config.Clients.Count,
+			Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
 	}
 	if s.Config.MinAvailable > n {
-		return config.Problem{Key: "federation.min_available", Value: s.Config.MinAvailable, Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
+		return config.Problem{Key: "federation.min_available", Value: s.Config.MinAvailable,
+			Want: fmt.Sprintf("must be at most %d, the number of devices", n)}
 	}
 	return nil
 }

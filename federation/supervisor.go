@@ -45,44 +45,44 @@ type awaited struct {
 }
 
 // stall ends the run: it can never be completed.
-func (v *supervisor) stall(why string) {
-	v.stalled = why
-	v.server.clients.Stop()
+func (s *supervisor) stall(why string) {
+	s.stalled = why
+	s.server.clients.Stop()
 }
 
 // aborted reports whether the run has ended within a round: it stalled, or was interrupted.
-func (v *supervisor) aborted() bool { return v.stalled != "" || v.discarded.Load() }
+func (s *supervisor) aborted() bool { return s.stalled != "" || s.discarded.Load() }
 
 // discard ends the run: it was interrupted, and its round is discarded.
-func (v *supervisor) discard() {
-	v.discarded.Store(true)
-	v.server.clients.Stop()
+func (s *supervisor) discard() {
+	s.discarded.Store(true)
+	s.server.clients.Stop()
 }
 
 // interrupted reports whether the run was interrupted. The round is then discarded.
-func (v *supervisor) interrupted() bool {
-	if v.ctx.Err() == nil {
+func (s *supervisor) interrupted() bool {
+	if s.ctx.Err() == nil {
 		return false
 	}
-	v.discarded.Store(true)
+	s.discarded.Store(true)
 	return true
 }
 
 // watch checks whether the run was interrupted and its round does not end, and whether
 // its round can ever end.
-func (v *supervisor) watch() {
-	f := v.server
-	if v.ctx.Err() != nil {
-		if v.overtime += checkEvery; v.overtime > overtimeEvents+8*f.clients.Known() {
-			v.discarded.Store(true)
+func (s *supervisor) watch() {
+	f := s.server
+	if s.ctx.Err() != nil {
+		if s.overtime += checkEvery; s.overtime > overtimeEvents+8*f.clients.Known() {
+			s.discarded.Store(true)
 		}
 	}
-	if v.discarded.Load() {
+	if s.discarded.Load() {
 		f.clients.Stop()
 		return
 	}
-	if v.awaited.open {
-		v.checkAwaited()
+	if s.awaited.open {
+		s.checkAwaited()
 		return
 	}
 	if f.open.ended {
@@ -90,45 +90,45 @@ func (v *supervisor) watch() {
 	}
 	switch {
 	case f.continuous != nil:
-		if v.noneEverAvailable() {
-			v.stalled = v.whyNoneAvailable()
+		if s.noneEverAvailable() {
+			s.stalled = s.whyNoneAvailable()
 		}
-	case f.traits.WaitsForAll && v.dueForCheck():
-		for _, t := range f.Listed() {
-			if f.attempts.needsResponse(int(t)) && f.clients.NeverAvailable(int(t)) {
-				f.attempts.stall(int(t), f.clients.Obstacle(int(t)).String())
+	case f.traits.WaitsForAll && s.dueForCheck():
+		for _, client := range f.Listed() {
+			if f.attempts.needsResponse(int(client)) && f.clients.NeverAvailable(int(client)) {
+				f.attempts.stall(int(client), f.clients.Obstacle(int(client)).String())
 				break
 			}
 		}
 	}
-	if v.stalled != "" {
+	if s.stalled != "" {
 		f.clients.Stop()
 	}
 }
 
 // dueForCheck reports whether as many events have passed since the last check of all
 // devices as there are devices, so that another check costs no more than the events.
-func (v *supervisor) dueForCheck() bool {
-	events := v.server.clients.Events()
-	if events-v.checkedAt < int64(v.server.clients.Known())+checkEvery {
+func (s *supervisor) dueForCheck() bool {
+	events := s.server.clients.Events()
+	if events-s.checkedAt < int64(s.server.clients.Known())+checkEvery {
 		return false
 	}
-	v.checkedAt = events
+	s.checkedAt = events
 	return true
 }
 
 // noneEverAvailable reports whether no device will ever be available again. It returns
 // false between two checks.
-func (v *supervisor) noneEverAvailable() bool { return v.dueForCheck() && v.everAvailable() == 0 }
+func (s *supervisor) noneEverAvailable() bool { return s.dueForCheck() && s.everAvailable() == 0 }
 
 // everAvailable returns how many clients are or can be available again, or have a response
 // that the server has not seen.
-func (v *supervisor) everAvailable() (possible int) {
-	if v.server.setup.Lazy { // its clients come back
-		return v.server.setup.Clients
+func (s *supervisor) everAvailable() (possible int) {
+	if s.server.setup.Lazy { // its clients come back
+		return s.server.setup.Clients
 	}
-	for t := range v.server.setup.Clients {
-		if !v.server.clients.NeverAvailable(t) || v.server.clients.Held(t) {
+	for client := range s.server.setup.Clients {
+		if !s.server.clients.NeverAvailable(client) || s.server.clients.Held(client) {
 			possible++
 		}
 	}
@@ -136,26 +136,26 @@ func (v *supervisor) everAvailable() (possible int) {
 }
 
 // whyNoneAvailable returns why no device will ever be available again.
-func (v *supervisor) whyNoneAvailable() string {
-	return v.explain("no device can ever be reached again", v.everyone())
+func (s *supervisor) whyNoneAvailable() string {
+	return s.explain("no device can ever be reached again", s.everyone())
 }
 
 // everyone lists all clients.
-func (v *supervisor) everyone() []int32 {
-	all := make([]int32, v.server.setup.Clients)
-	for t := range all {
-		all[t] = int32(t)
+func (s *supervisor) everyone() []int32 {
+	all := make([]int32, s.server.setup.Clients)
+	for client := range all {
+		all[client] = int32(client)
 	}
 	return all
 }
 
 // explain adds to what happens which obstacles clients have whose responses do not come.
-func (v *supervisor) explain(what string, listed []int32) string {
-	f := v.server
+func (s *supervisor) explain(what string, listed []int32) string {
+	f := s.server
 	var count [clients.ObstacleCount]int
-	for _, t := range listed {
-		if d := f.attempts.device(int(t)); !d.chosen || !d.responded {
-			count[f.clients.Obstacle(int(t))]++
+	for _, client := range listed {
+		if d := f.attempts.device(int(client)); !d.chosen || !d.responded {
+			count[f.clients.Obstacle(int(client))]++
 		}
 	}
 	if n := count[clients.NeverCharged]; n > 0 && n == f.setup.Clients {
@@ -176,64 +176,66 @@ func (v *supervisor) explain(what string, listed []int32) string {
 	return what
 }
 
-func (v *supervisor) numberAvailable() int {
-	return v.server.setup.Clients - v.server.clients.Unavailable()
+func (s *supervisor) numberAvailable() int {
+	return s.server.setup.Clients - s.server.clients.Unavailable()
 }
 
 // AwaitAvailable lets time pass until federation.min_available clients are available.
-func (f *Server) AwaitAvailable() {
-	v, least := &f.supervisor, f.setup.Config.MinAvailable
+func (s *Server) AwaitAvailable() {
+	v, least := &s.supervisor, s.setup.Config.MinAvailable
 	if v.numberAvailable() >= least {
 		return
 	}
-	ended := f.open.ended
-	f.open.ended = true // responses of late clients are those between two rounds
-	v.awaited = awaited{began: f.clients.Now(), events: f.clients.Events(), most: v.numberAvailable()}
+	ended := s.open.ended
+	s.open.ended = true // responses of late clients are those between two rounds
+	v.awaited = awaited{began: s.clients.Now(), events: s.clients.Events(), most: v.numberAvailable()}
 	for v.numberAvailable() < least && !v.aborted() {
 		v.awaited.open = true
-		f.clock.RunUntil(engine.Never)
+		s.clock.RunUntil(engine.Never)
 		if v.awaited.open && !v.aborted() { // nothing happens any more
 			v.stalled = v.whyTooFew()
 		}
 		v.awaited.open = false
 		if !v.aborted() {
-			f.clock.RunUntil(f.clients.Now()) // others may become available at the same instant
+			s.clock.RunUntil(s.clients.Now()) // others may become available at the same instant
 		}
 	}
-	f.open.ended = ended
-	if f.round == 0 {
-		f.accounts.census.began = f.clients.Now()
+	s.open.ended = ended
+	if s.round == 0 {
+		s.accounts.census.began = s.clients.Now()
 	}
 }
 
 // seeAvailable hears that a client has become available while the server waits.
-func (v *supervisor) seeAvailable() {
-	have := v.numberAvailable()
-	v.awaited.most = max(v.awaited.most, have)
-	if have < v.server.setup.Config.MinAvailable {
+func (s *supervisor) seeAvailable() {
+	have := s.numberAvailable()
+	s.awaited.most = max(s.awaited.most, have)
+	if have < s.server.setup.Config.MinAvailable {
 		return
 	}
-	v.awaited.open = false
-	v.server.clock.Stop()
+	s.awaited.open = false
+	s.server.clock.Stop()
 }
 
 // checkAwaited ends a wait for clients that has no end.
-func (v *supervisor) checkAwaited() {
-	if !v.dueForCheck() {
+func (s *supervisor) checkAwaited() {
+	if !s.dueForCheck() {
 		return
 	}
-	f := v.server
-	possible := v.everAvailable()
+	f := s.server
+	possible := s.everAvailable()
 	span := f.setup.TraceSpan
-	seen := span > 0 && (f.clients.Now()-v.awaited.began)/mostSpans >= span
-	if possible < f.setup.Config.MinAvailable || seen || f.clients.Events()-v.awaited.events > mostEvents {
-		v.stall(v.whyTooFew())
+	seen := span > 0 && (f.clients.Now()-s.awaited.began)/mostSpans >= span
+	if possible < f.setup.Config.MinAvailable || seen || f.clients.Events()-s.awaited.events > mostEvents {
+		s.stall(s.whyTooFew())
 	}
 }
 
 // whyTooFew returns why a wait for clients was given up.
-func (v *supervisor) whyTooFew() string {
-	return fmt.Sprintf("federation.min_available = %d clients were not available at the same time in %.3g s of waiting, at most %d were", v.server.setup.Config.MinAvailable, (v.server.clients.Now() - v.awaited.began).Seconds(), v.awaited.most)
+func (s *supervisor) whyTooFew() string {
+	return fmt.Sprintf("federation.min_available = %d clients were not available at the same time in %.3g s of "+
+		"waiting, at most %d were", s.server.setup.Config.MinAvailable,
+		(s.server.clients.Now() - s.awaited.began).Seconds(), s.awaited.most)
 }
 
 // beyond returns the message about an end that virtual time does not reach.

@@ -40,24 +40,24 @@ func (ti *tiers) open() {
 	}
 	f := ti.server
 	clear(ti.done)
-	for _, t := range f.open.asked {
-		ti.gave[t], ti.steps[t] = false, 0
-		ti.work[t] = f.traits.WaitsForAll || f.clients.Available(int(t))
+	for _, client := range f.open.asked {
+		ti.gave[client], ti.steps[client] = false, 0
+		ti.work[client] = f.traits.WaitsForAll || f.clients.Available(int(client))
 	}
 }
 
 // asked returns the devices of hub g that the round asks.
 func (ti *tiers) asked(g int) []int32 {
 	size, asked := ti.server.setup.Network.HubSize, ti.server.open.asked
-	place := func(t int) int {
-		return sort.Search(len(asked), func(i int) bool { return int(asked[i]) >= t })
+	place := func(client int) int {
+		return sort.Search(len(asked), func(i int) bool { return int(asked[i]) >= client })
 	}
 	return asked[place(g*size):place((g+1)*size)]
 }
 
-// expects reports whether device t, which has not responded in a round of its hub, may still
+// expects reports whether a device, which has not responded in a round of its hub, may still
 // work for the report. Then its hub waits for it no longer.
-func (ti *tiers) expects(t int) bool { return ti != nil && ti.server.clients.StopWaiting(t) }
+func (ti *tiers) expects(client int) bool { return ti != nil && ti.server.clients.StopWaiting(client) }
 
 // gathered hears that no response to hub g is missing. It reports whether the hub has begun
 // another round; otherwise it reports to the server.
@@ -70,9 +70,9 @@ func (ti *tiers) gathered(g int) (again bool) {
 	ti.done[g]++
 	ti.listed = ti.listed[:0]
 	if int(ti.done[g]) < ti.rounds {
-		for _, t := range asked {
-			if ti.work[t] && (f.traits.WaitsForAll || f.clients.Available(int(t))) {
-				ti.listed = append(ti.listed, t)
+		for _, client := range asked {
+			if ti.work[client] && (f.traits.WaitsForAll || f.clients.Available(int(client))) {
+				ti.listed = append(ti.listed, client)
 			}
 		}
 	}
@@ -80,32 +80,35 @@ func (ti *tiers) gathered(g int) (again bool) {
 		ti.report(asked)
 		return false
 	}
-	for _, t := range asked {
-		ti.closeAttempt(int(t), true)
+	for _, client := range asked {
+		ti.closeAttempt(int(client), true)
 	}
 	ti.driver.Gather(g)
 	ti.repeat(g)
 	return true
 }
 
-// closeAttempt ends what device t did in a round of its hub. Its work is committed if it has
+// closeAttempt ends what a device did in a round of its hub. Its work is committed if it has
 // responded and the hub needs it for its next round; before the report it stays tentative.
-func (ti *tiers) closeAttempt(t int, commit bool) {
+func (ti *tiers) closeAttempt(client int, commit bool) {
 	f := ti.server
-	d, held := f.attempts.device(t), f.clients.Held(t)
+	d, held := f.attempts.device(client), f.clients.Held(client)
 	if held {
-		ti.steps[t] += int64(d.steps)
+		ti.steps[client] += int64(d.steps)
+		if commit {
+			f.journal.note(ResponseHeld, client, 0)
+		}
 	}
 	switch {
 	case held && !commit:
-		ti.gave[t] = true
+		ti.gave[client] = true
 		return
-	case held && !f.partial.drops(t):
-		f.driver.Commit(t, f.weight(t))
+	case held && !f.partial.drops(client):
+		f.driver.Commit(client, f.weight(client))
 	case d.solved:
-		f.driver.Discard(t)
+		f.driver.Discard(client)
 	}
-	ti.gave[t] = ti.gave[t] || held
+	ti.gave[client] = ti.gave[client] || held
 	d.solved = false
 }
 
@@ -113,13 +116,13 @@ func (ti *tiers) closeAttempt(t int, commit bool) {
 // some round, and the others are done.
 func (ti *tiers) report(asked []int32) {
 	f := ti.server
-	for _, t := range asked {
-		ti.closeAttempt(int(t), false)
+	for _, client := range asked {
+		ti.closeAttempt(int(client), false)
 		switch {
-		case ti.gave[t]:
-			f.clients.Represent(int(t))
-		case ti.work[t]:
-			ti.work[t] = false
+		case ti.gave[client]:
+			f.clients.Represent(int(client))
+		case ti.work[client]:
+			ti.work[client] = false
 			f.open.outstanding--
 		}
 	}
@@ -129,13 +132,13 @@ func (ti *tiers) report(asked []int32) {
 // repeat lets hub g ask the devices listed in another round of the hub.
 func (ti *tiers) repeat(g int) {
 	f, listed := ti.server, ti.listed
-	for _, t := range listed {
-		f.clients.Release(int(t))
-		f.clients.PrepareDownlink(int(t), f.number(int(t)), 0)
+	for _, client := range listed {
+		f.clients.Release(int(client))
+		f.clients.PrepareDownlink(int(client), f.number(int(client)), 0)
 	}
 	f.attempts.solve(listed)
-	for _, t := range listed {
-		f.attempts.prepareUplink(int(t))
+	for _, client := range listed {
+		f.attempts.prepareUplink(int(client))
 	}
 	// The list is used again when the round of a hub ends at once.
 	f.clients.RepeatHub(g, append([]int32(nil), listed...))
@@ -148,8 +151,8 @@ func (ti *tiers) close() {
 	}
 	for g := range ti.done {
 		asked, reported := ti.asked(g), false
-		for _, t := range asked {
-			reported = reported || ti.server.Takes(int(t))
+		for _, client := range asked {
+			reported = reported || ti.server.Takes(int(client))
 		}
 		if !reported && len(asked) > 0 {
 			ti.driver.Withdraw(g)

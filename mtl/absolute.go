@@ -8,8 +8,9 @@ const LossAbsolute = "absolute"
 func init() {
 	RegisterLoss(LossFactory{
 		Name: LossAbsolute, Formula: "abs(z - y)", Conjugate: "-ay", Domain: "abs(a) <= 1",
-		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
-		New:       func(*Config) Loss { return Absolute{} },
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss " +
+			"minimization, JMLR 14, 2013, section 6.2",
+		New: func(*Config) Loss { return Absolute{} },
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // penalty is a regularizer with a fixed Omega, by this package and by the formulas of the
@@ -225,16 +226,13 @@ func covariance(m, d int) *mat.SymDense {
 }
 
 // coupling returns the coupling that this package computes for the penalty.
-func (r penalty) coupling(t *testing.T, p *Problem) Coupling {
+func (pe penalty) coupling(t *testing.T, p *Problem) Coupling {
 	t.Helper()
-	if !r.learned {
+	if !pe.learned {
 		return mustStart(t, p)
 	}
 	w := penaltyW(p.Tasks(), p.Values())
-	c, err := p.Regularizer.Update(testPool, &w, penaltyFloor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Regularizer.Update(testPool, &w, penaltyFloor))(t)
 	return c
 }
 
@@ -260,9 +258,8 @@ func TestOptimaAgreeWithAGenericSolver(t *testing.T) {
 					p := mustProblem(t, cfg, split)
 					c := r.coupling(t, p)
 					o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
-					if o.RelativeGap > 1e-9 || o.Gap < -1e-12 {
-						t.Fatalf("relative gap %g after %d sweeps", o.RelativeGap, o.Sweeps)
-					}
+					expect.Must(t, o.RelativeGap <= 1e-9 && o.Gap >= -1e-12,
+						"relative gap %g after %d sweeps", o.RelativeGap, o.Sweeps)
 					a, l1, constant := r.plain(p.Tasks(), p.Features)
 					reference := &plain{set: split.Train, scale: p.Scale, loss: plainOf(t, loss), a: a, l1: l1}
 					ours := mat.NewDense(p.Tasks(), p.Features, nil)
@@ -273,16 +270,12 @@ func TestOptimaAgreeWithAGenericSolver(t *testing.T) {
 						t.Errorf("P at our W is %.12g, by the formulas %.12g", o.Primal, there)
 					}
 					w, converged := reference.solve()
-					if !converged {
-						t.Fatal("the generic solver has not converged")
-					}
+					expect.Must(t, converged, "the generic solver has not converged")
 					want := reference.value(w) + constant
-					if math.Abs(o.Primal-want) > 1e-6*math.Abs(want) {
-						t.Errorf("P* = %.10g, the generic solver finds %.10g", o.Primal, want)
-					}
-					if want < o.Lower()-1e-9*math.Abs(want) {
-						t.Errorf("the objective %.12g of the generic solver is below the certified bound %.12g", want, o.Lower())
-					}
+					expect.That(t, math.Abs(o.Primal-want) <= 1e-6*math.Abs(want),
+						"P* = %.10g, the generic solver finds %.10g", o.Primal, want)
+					expect.That(t, want >= o.Lower()-1e-9*math.Abs(want),
+						"the objective %.12g of the generic solver is below the certified bound %.12g", want, o.Lower())
 					var apart mat.Dense
 					apart.Sub(ours, w)
 					if distance := mat.Norm(&apart, 2); distance > 1e-4*(1+mat.Norm(w, 2)) {

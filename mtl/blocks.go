@@ -39,18 +39,18 @@ func newCrossed(p, q int) *crossed {
 }
 
 // add adds A^T diag(weights) B to C; no weights are all 1.
-func (x *crossed) add(c, a, b *data.Matrix, weights []float64) {
+func (cr *crossed) add(c, a, b *data.Matrix, weights []float64) {
 	for from := 0; from < a.Rows; from += crossedRows {
 		to := min(from+crossedRows, a.Rows)
 		left, rows := rowsOf(a, from, to), rowsOf(b, from, to)
 		if weights == nil {
-			transpose(&x.transposed, &left, nil)
+			transpose(&cr.transposed, &left, nil)
 		} else {
-			transpose(&x.transposed, &left, weights[from:to])
+			transpose(&cr.transposed, &left, weights[from:to])
 		}
-		product(&x.part, &x.transposed, &rows)
+		product(&cr.part, &cr.transposed, &rows)
 		for k := range c.Rows {
-			kernel.Axpy(1, x.part.Row(k), c.Row(k))
+			kernel.Axpy(1, cr.part.Row(k), c.Row(k))
 		}
 	}
 }

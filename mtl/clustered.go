@@ -23,21 +23,23 @@ type Clustered struct {
 var _ Regularizer = Clustered{}
 
 // Start returns the coupling of Omega = (k/m) I. It fails unless 0 < k < m.
-func (r Clustered) Start(_ *Pool, m int) (Coupling, error) {
-	if !(r.Count > 0 && r.Count < float64(m)) {
-		return nil, fmt.Errorf("%g clusters of %d tasks: the number of clusters must be above 0 and below that of the tasks", r.Count, m)
+func (c Clustered) Start(_ *Pool, m int) (Coupling, error) {
+	if !(c.Count > 0 && c.Count < float64(m)) {
+		return nil,
+			fmt.Errorf("%g clusters of %d tasks: the number of clusters must be above 0 and below that of the tasks",
+				c.Count, m)
 	}
-	return Identity{M: m, Scale: r.coupling(r.Count / float64(m))}, nil
+	return Identity{M: m, Scale: c.coupling(c.Count / float64(m))}, nil
 }
 
 // coupling maps an eigenvalue of Omega to the eigenvalue of M.
-func (r Clustered) coupling(omega float64) float64 { return (r.Eta + omega) / (2 * r.Lambda) }
+func (c Clustered) coupling(omega float64) float64 { return (c.Eta + omega) / (2 * c.Lambda) }
 
 // Update returns the coupling of (1-floor) Omega + floor (k/m) I, which keeps
 // 0 <= Omega <= I and the trace. Omega has the eigenvectors of W^T W (appendix
 // B.3). For W = 0 the coupling is that of Start.
-func (r Clustered) Update(pool *Pool, w *data.Matrix, floor float64) (Coupling, error) {
-	start, err := r.Start(pool, w.Rows)
+func (c Clustered) Update(pool *Pool, w *data.Matrix, floor float64) (Coupling, error) {
+	start, err := c.Start(pool, w.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +50,16 @@ func (r Clustered) Update(pool *Pool, w *data.Matrix, floor float64) (Coupling, 
 	if len(s.values) == 0 {
 		return start, nil
 	}
-	base := floor * r.Count / float64(w.Rows)
-	omega, off := waterFill(s.values, w.Rows, r.Eta, r.Count)
+	base := floor * c.Count / float64(w.Rows)
+	omega, off := waterFill(s.values, w.Rows, c.Eta, c.Count)
 	for i := range omega {
-		omega[i] = r.coupling(float64((1-floor)*omega[i]) + base)
+		omega[i] = c.coupling(float64((1-floor)*omega[i]) + base)
 	}
-	return s.coupling(pool, omega, r.coupling(float64((1-floor)*off)+base))
+	return s.coupling(pool, omega, c.coupling(float64((1-floor)*off)+base))
 }
 
 // UpdateFLOPs returns the cost of the decomposition of W.
-func (r Clustered) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
+func (c Clustered) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
 
 // waterFill returns the minimizer of sum_i s_i^2/(eta + o_i) subject to
 // sum_i o_i = k and 0 <= o_i <= 1 over m eigenvalues o: those of the positive values s, and

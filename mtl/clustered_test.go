@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -32,16 +33,10 @@ func TestWaterFillIsOptimal(t *testing.T) {
 		sum := off * float64(m-len(s))
 		for _, x := range o {
 			sum += x
-			if x < 0 || x > 1 {
-				t.Fatalf("an eigenvalue %g of Omega outside [0, 1]", x)
-			}
+			expect.Must(t, x >= 0 && x <= 1, "an eigenvalue %g of Omega outside [0, 1]", x)
 		}
-		if math.Abs(sum-k) > 1e-12*float64(m) {
-			t.Fatalf("tr Omega = %.15g, want %.15g", sum, k)
-		}
-		if off < 0 || off > 1 {
-			t.Fatalf("the eigenvalue off the range is %g", off)
-		}
+		expect.Must(t, math.Abs(sum-k) <= 1e-12*float64(m), "tr Omega = %.15g, want %.15g", sum, k)
+		expect.Must(t, off >= 0 && off <= 1, "the eigenvalue off the range is %g", off)
 		level := func(i int) float64 { return math.Pow(s[i]/(eta+o[i]), 2) }
 		low, high := math.Inf(1), 0.0 // of what may still grow, and of what may still shrink
 		for i, x := range o {
@@ -55,9 +50,8 @@ func TestWaterFillIsOptimal(t *testing.T) {
 		if off > 0 && len(s) < m {
 			low = 0 // eigenvalues outside the range have a share but do not matter
 		}
-		if high > low*(1+1e-9) {
-			t.Fatalf("s = %v, eta = %g, k = %g: o = %v: the level %g exceeds the level %g", s, eta, k, o, high, low)
-		}
+		expect.Must(t, high <= low*(1+1e-9),
+			"s = %v, eta = %g, k = %g: o = %v: the level %g exceeds the level %g", s, eta, k, o, high, low)
 	})
 }
 
@@ -88,9 +82,8 @@ func TestWaterFillByHand(t *testing.T) {
 				break
 			}
 		}
-		if !near(off, test.off, 1e-14) {
-			t.Errorf("s = %v, k = %g: the others have %g, want %g", test.s, test.k, off, test.off)
-		}
+		expect.That(t, near(off, test.off, 1e-14),
+			"s = %v, k = %g: the others have %g, want %g", test.s, test.k, off, test.off)
 	}
 }
 
@@ -100,10 +93,7 @@ func TestClusteredFindsTheClusters(t *testing.T) {
 	for s := range w.Rows {
 		w.Row(s)[s%2] = 1
 	}
-	c, err := Clustered{Lambda: 0.5, Eta: 0.1, Count: 2}.Update(testPool, &w, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(Clustered{Lambda: 0.5, Eta: 0.1, Count: 2}.Update(testPool, &w, 0))(t)
 	M := matrixOf(c)
 	for s := range w.Rows {
 		for u := range w.Rows {
@@ -111,9 +101,7 @@ func TestClusteredFindsTheClusters(t *testing.T) {
 			if s%2 == u%2 {
 				want += 1 / float64(3-s%2) // a third for the cluster of three
 			}
-			if !near(M.At(s, u), want, 1e-12) {
-				t.Errorf("M[%d][%d] = %g, want %g", s, u, M.At(s, u), want)
-			}
+			expect.That(t, near(M.At(s, u), want, 1e-12), "M[%d][%d] = %g, want %g", s, u, M.At(s, u), want)
 		}
 	}
 }
@@ -122,11 +110,9 @@ func TestClusteredRejectsInvalidTraces(t *testing.T) {
 	w := randomMatrix(1, 3, 4)
 	for _, k := range []float64{0, -1, 3, 7, math.NaN()} {
 		r := Clustered{Lambda: 1, Eta: 1, Count: k}
-		if _, err := r.Start(testPool, 3); err == nil {
-			t.Errorf("Start accepted k = %g for 3 tasks", k)
-		}
-		if _, err := r.Update(testPool, &w, 0); err == nil {
-			t.Errorf("Update accepted k = %g for 3 tasks", k)
-		}
+		_, err := r.Start(testPool, 3)
+		expect.That(t, err != nil, "Start accepted k = %g for 3 tasks", k)
+		_, err = r.Update(testPool, &w, 0)
+		expect.That(t, err != nil, "Update accepted k = %g for 3 tasks", k)
 	}
 }

@@ -161,8 +161,10 @@ func ReadRow(w *data.Matrix, task, worker int, space *[]float64) []float64 {
 	return (*space)[:w.Cols]
 }
 
-// TaskModels returns a model with a row for each task: w, copies of its one row, or its rows in memory.
+// TaskModels returns a model with a row for each task: w, copies of its one row, its rows in memory, or the means of
+// its mixtures.
 func (p *Problem) TaskModels(w *data.Matrix) *data.Matrix {
+	w = p.means(w)
 	if w.Make != nil {
 		return inMemory(w)
 	}
@@ -204,17 +206,17 @@ type Identity struct {
 var _ Coupling = Identity{}
 
 // Tasks returns m.
-func (c Identity) Tasks() int { return c.M }
+func (id Identity) Tasks() int { return id.M }
 
 // Diag returns the scale.
-func (c Identity) Diag(int) float64 { return c.Scale }
+func (id Identity) Diag(int) float64 { return id.Scale }
 
 // Primal sets W = Scale V.
-func (c Identity) Primal(w, v *data.Matrix) { kernel.Scale(c.Scale, v.Data, w.Data) }
+func (id Identity) Primal(w, v *data.Matrix) { kernel.Scale(id.Scale, v.Data, w.Data) }
 
 // Incremental needs nothing but V.
-func (c Identity) Incremental(v *data.Matrix) IncrementalPrimal {
-	return identityFollower{c, follower{v}}
+func (id Identity) Incremental(v *data.Matrix) IncrementalPrimal {
+	return identityFollower{id, follower{v}}
 }
 
 type identityFollower struct {
@@ -232,20 +234,20 @@ func (f identityFollower) FLOPs() (task, add float64) {
 }
 
 // Gradient sets Z = W / Scale.
-func (c Identity) Gradient(z, w *data.Matrix) { kernel.Scale(1/c.Scale, w.Data, z.Data) }
+func (id Identity) Gradient(z, w *data.Matrix) { kernel.Scale(1/id.Scale, w.Data, z.Data) }
 
 // Value returns |W|^2 / (2 Scale).
-func (c Identity) Value(w, v *data.Matrix) float64 {
+func (id Identity) Value(w, v *data.Matrix) float64 {
 	if v == nil {
-		return dot(w, w) / (2 * c.Scale)
+		return dot(w, w) / (2 * id.Scale)
 	}
-	return half(c, w, v)
+	return half(id, w, v)
 }
 
 // SigmaPrime returns the number of devices of a task: without sharing the tasks'
 // subproblems are exact. The rules agree but for the maximum over tasks.
-func (c Identity) SigmaPrime(rule string, devices []int) []float64 {
-	sigma := make([]float64, c.M)
+func (id Identity) SigmaPrime(rule string, devices []int) []float64 {
+	sigma := make([]float64, id.M)
 	most := 1.0
 	for t := range sigma {
 		sigma[t] = load(devices, t)
@@ -272,7 +274,7 @@ func fill(x []float64, value float64) {
 }
 
 // Convexity returns 1/Scale.
-func (c Identity) Convexity() float64 { return 1 / c.Scale }
+func (id Identity) Convexity() float64 { return 1 / id.Scale }
 
 // FLOPs returns m d.
-func (c Identity) FLOPs(d int) float64 { return float64(c.M) * float64(d) }
+func (id Identity) FLOPs(d int) float64 { return float64(id.M) * float64(d) }

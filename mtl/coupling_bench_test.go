@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/parallel"
 )
 
@@ -20,18 +21,15 @@ func BenchmarkOmegaUpdate(b *testing.B) {
 			pool := parallel.NewPool(workers)
 			b.Run(fmt.Sprintf("m=%d/d=%d/workers=%d", size.m, size.d, workers), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := (Probabilistic{Lambda: 1}).Update(pool, &w, 1e-6); err != nil {
-						b.Fatal(err)
-					}
+					expect.Value((Probabilistic{Lambda: 1}).Update(pool, &w, 1e-6))(b)
 				}
 			})
 		}
 		b.Run(fmt.Sprintf("m=%d/d=%d/one-piece", size.m, size.d), func(b *testing.B) {
 			for b.Loop() {
 				var svd mat.SVD
-				if !svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDThinU) {
-					b.Fatal("no singular values")
-				}
+				expect.Must(b, svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDThinU),
+					"no singular values")
 			}
 		})
 	}
@@ -42,10 +40,7 @@ func BenchmarkLowRank(b *testing.B) {
 	for _, size := range benchSizes {
 		v, w := randomMatrix(1, size.m, size.d), randomMatrix(2, size.m, size.d)
 		for _, workers := range []int{1, 2} {
-			c, err := Probabilistic{Lambda: 1}.Update(parallel.NewPool(workers), &v, 1e-6)
-			if err != nil {
-				b.Fatal(err)
-			}
+			c := expect.Value(Probabilistic{Lambda: 1}.Update(parallel.NewPool(workers), &v, 1e-6))(b)
 			name := fmt.Sprintf("m=%d/d=%d/workers=%d", size.m, size.d, workers)
 			b.Run("primal/"+name, func(b *testing.B) {
 				b.ReportAllocs()

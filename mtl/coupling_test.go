@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // matrixOf returns M of a coupling, row by row from Incremental on unit vectors.
@@ -30,19 +31,10 @@ func matrixOf(c Coupling) *mat.SymDense {
 
 func couplings(t *testing.T) map[string]Coupling {
 	w := randomMatrix(3, 6, 10)
-	learned, err := Probabilistic{Lambda: 0.1}.Update(testPool, &w, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	learned := expect.Value(Probabilistic{Lambda: 0.1}.Update(testPool, &w, 1e-6))(t)
 	wide := randomMatrix(4, 6, 3) // fewer features than tasks: Omega is singular without its floor
-	low, err := Probabilistic{Lambda: 0.1, Paper: true, PriorPrecision: 2}.Update(testPool, &wide, 1e-3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mean, err := MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(testPool, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	low := expect.Value(Probabilistic{Lambda: 0.1, Paper: true, PriorPrecision: 2}.Update(testPool, &wide, 1e-3))(t)
+	mean := expect.Value(MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(testPool, 6))(t)
 	return map[string]Coupling{
 		"identity": Identity{M: 6, Scale: 0.7}, "learned": learned, "singular": low, "mean": mean,
 	}
@@ -54,9 +46,8 @@ func TestValueOfMadeRows(t *testing.T) {
 	made := data.Matrix{Rows: 6, Cols: 13, Make: func(i, _ int, into []float64) { copy(into, w.Row(i)) }}
 	for name, c := range couplings(t) {
 		for _, c := range []Coupling{c, Shifted{c, 0.25}} {
-			if got, want := valueOf(c, &made, nil), valueOf(c, &w, nil); got != want {
-				t.Errorf("%s: R(W) = %g, in memory %g", name, got, want)
-			}
+			got, want := valueOf(c, &made, nil), valueOf(c, &w, nil)
+			expect.That(t, got == want, "%s: R(W) = %g, in memory %g", name, got, want)
 		}
 	}
 }
@@ -77,15 +68,14 @@ func TestCouplingProductsAgree(t *testing.T) {
 					want += M.At(s, r) * v.Row(r)[j]
 				}
 				if !near(w.Row(s)[j], want, 1e-12) || !near(row[j], want, 1e-12) {
-					t.Fatalf("%s: (V M)[%d][%d] = %g by Primal, %g by Incremental, want %g", name, s, j, w.Row(s)[j], row[j], want)
+					t.Fatalf("%s: (V M)[%d][%d] = %g by Primal, %g by Incremental, want %g", name, s, j, w.Row(s)[j],
+						row[j], want)
 				}
-				if !near(z.Row(s)[j], v.Row(s)[j], 1e-8) {
-					t.Fatalf("%s: Gradient(Primal(V)) = %g, want %g", name, z.Row(s)[j], v.Row(s)[j])
-				}
+				expect.Must(t, near(z.Row(s)[j], v.Row(s)[j], 1e-8),
+					"%s: Gradient(Primal(V)) = %g, want %g", name, z.Row(s)[j], v.Row(s)[j])
 			}
-			if !near(c.Diag(s), M.At(s, s), 1e-14) {
-				t.Errorf("%s: Diag(%d) = %g, want %g", name, s, c.Diag(s), M.At(s, s))
-			}
+			expect.That(t, near(c.Diag(s), M.At(s, s), 1e-14),
+				"%s: Diag(%d) = %g, want %g", name, s, c.Diag(s), M.At(s, s))
 		}
 	}
 }
@@ -107,9 +97,7 @@ func TestSigmaPrimeIsSafeAndSpectralIsTight(t *testing.T) {
 					d.SetSym(i, j, x/math.Sqrt(M.At(i, i)*M.At(j, j)))
 				}
 			}
-			if !e.Factorize(d, false) {
-				t.Fatal("no eigenvalues")
-			}
+			expect.Must(t, e.Factorize(d, false), "no eigenvalues")
 			return e.Values(nil)[0]
 		}
 		lemma, spectral := c.SigmaPrime(SigmaLemma9, nil)[0], c.SigmaPrime(SigmaSpectral, nil)[0]
@@ -119,19 +107,14 @@ func TestSigmaPrimeIsSafeAndSpectralIsTight(t *testing.T) {
 		if l := lowest(spectral); l < -1e-12 || l > 1e-8 {
 			t.Errorf("%s: spectral sigma' = %g leaves the lowest eigenvalue at %g, want 0", name, spectral, l)
 		}
-		if spectral > lemma*(1+1e-9) {
-			t.Errorf("%s: spectral sigma' %g exceeds Lemma 9's %g", name, spectral, lemma)
-		}
+		expect.That(t, spectral <= lemma*(1+1e-9), "%s: spectral sigma' %g exceeds Lemma 9's %g", name, spectral, lemma)
 	}
 }
 
 // MeanRegularized's closed form against the inverse of its definition.
 func TestMeanCouplingInvertsItsDefinition(t *testing.T) {
 	const m, l1, l2 = 5, 0.3, 0.2
-	c, err := MeanRegularized{Lambda1: l1, Lambda2: l2}.Start(testPool, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(MeanRegularized{Lambda1: l1, Lambda2: l2}.Start(testPool, m))(t)
 	center := mat.NewDense(m, m, nil)
 	for i := range m {
 		for j := range m {
@@ -158,9 +141,8 @@ func TestMeanCouplingInvertsItsDefinition(t *testing.T) {
 			if i == j {
 				want = 1
 			}
-			if !near(product.At(i, j), want, 1e-13) {
-				t.Errorf("(2(l1 Omega + l2 I) M)[%d][%d] = %g, want %g", i, j, product.At(i, j), want)
-			}
+			expect.That(t, near(product.At(i, j), want, 1e-13),
+				"(2(l1 Omega + l2 I) M)[%d][%d] = %g, want %g", i, j, product.At(i, j), want)
 		}
 	}
 }
@@ -180,21 +162,14 @@ func TestProbabilisticUpdateMinimizes(t *testing.T) {
 		}
 		return sum
 	}
-	best, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-12)
-	if err != nil {
-		t.Fatal(err)
-	}
+	best := expect.Value(Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-12))(t)
 	trace := 0.0
 	for i := range m {
 		trace += best.Diag(i)
 	}
-	if !near(trace, 1, 1e-12) {
-		t.Errorf("tr Omega = %g, want 1", trace)
-	}
+	expect.That(t, near(trace, 1, 1e-12), "tr Omega = %g, want 1", trace)
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(m, w.Stride, w.Data), mat.SVDNone) {
-		t.Fatal("no singular values")
-	}
+	expect.Must(t, svd.Factorize(mat.NewDense(m, w.Stride, w.Data), mat.SVDNone), "no singular values")
 	nuclear := 0.0
 	for _, s := range svd.Values(nil) {
 		nuclear += s
@@ -218,36 +193,26 @@ func TestProbabilisticUpdateMinimizes(t *testing.T) {
 			tr += omega.At(i, i)
 		}
 		omega.ScaleSym(1/tr, omega)
-		other, err := NewDense(omega)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if value(other) < value(best)*(1-1e-10) {
-			t.Errorf("another Omega of trace one has the lower value %g < %g", value(other), value(best))
-		}
+		other := expect.Value(NewDense(omega))(t)
+		expect.That(t, value(other) >= value(best)*(1-1e-10),
+			"another Omega of trace one has the lower value %g < %g", value(other), value(best))
 	}
 }
 
 func TestConventionsOfTheProbabilisticRegularizer(t *testing.T) {
 	w := randomMatrix(9, 4, 6)
-	authors, err := Probabilistic{Lambda: 0.2}.Update(testPool, &w, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	authors := expect.Value(Probabilistic{Lambda: 0.2}.Update(testPool, &w, 1e-6))(t)
 	// lambda/2 in place of lambda and no 1/s2 makes the paper's convention the authors'.
-	paper, err := Probabilistic{Lambda: 0.1, Paper: true}.Update(testPool, &w, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	paper := expect.Value(Probabilistic{Lambda: 0.1, Paper: true}.Update(testPool, &w, 1e-6))(t)
 	a, b := matrixOf(authors), matrixOf(paper)
 	for i := range 4 {
 		for j := range 4 {
-			if !near(a.At(i, j), b.At(i, j), 1e-12) {
-				t.Errorf("M[%d][%d] = %g under authors, %g under paper with lambda/2", i, j, a.At(i, j), b.At(i, j))
-			}
+			expect.That(t, near(a.At(i, j), b.At(i, j), 1e-12),
+				"M[%d][%d] = %g under authors, %g under paper with lambda/2", i, j, a.At(i, j), b.At(i, j))
 		}
 	}
-	if c, err := (Probabilistic{Lambda: 2, Paper: true, PriorPrecision: 3}).Start(testPool, 4); err != nil || !near(c.Diag(0), 1/(2*2*(3+4.0)), 1e-15) {
+	if c, err := (Probabilistic{Lambda: 2, Paper: true, PriorPrecision: 3}).Start(testPool, 4); err != nil ||
+		!near(c.Diag(0), 1/(2*2*(3+4.0)), 1e-15) {
 		t.Errorf("start of the paper's convention: M_tt = %g (%v), want 1/(2 lambda (1/s2 + m))", c.Diag(0), err)
 	}
 }
@@ -255,19 +220,16 @@ func TestConventionsOfTheProbabilisticRegularizer(t *testing.T) {
 func TestFixedRegularizersDoNotUpdate(t *testing.T) {
 	w := randomMatrix(1, 3, 3)
 	for _, r := range []Regularizer{Independent{1}, MeanRegularized{Lambda1: 1, Lambda2: 1}} {
-		if _, err := r.Update(testPool, &w, 1e-6); !errors.Is(err, ErrFixed) {
-			t.Errorf("%T.Update: %v, want ErrFixed", r, err)
-		}
+		_, err := r.Update(testPool, &w, 1e-6)
+		expect.That(t, errors.Is(err, ErrFixed), "%T.Update: %v, want ErrFixed", r, err)
 	}
 	zero := data.NewMatrix(3, 3)
 	c, err := Probabilistic{Lambda: 1}.Update(testPool, &zero, 1e-6)
-	if err != nil || !near(c.Diag(0), 1.0/3, 1e-15) {
-		t.Errorf("W = 0 gives M_00 = %v, %v; want that of Omega = I/m", c, err)
-	}
+	expect.That(t, err == nil && near(c.Diag(0), 1.0/3, 1e-15),
+		"W = 0 gives M_00 = %v, %v; want that of Omega = I/m", c, err)
 }
 
 func TestIndefiniteCouplingIsRejected(t *testing.T) {
-	if _, err := NewDense(mat.NewSymDense(2, []float64{1, 2, 2, 1})); err == nil {
-		t.Error("NewDense accepted an indefinite matrix")
-	}
+	_, err := NewDense(mat.NewSymDense(2, []float64{1, 2, 2, 1}))
+	expect.That(t, err != nil, "NewDense accepted an indefinite matrix")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/state"
 )
 
@@ -24,10 +25,7 @@ func updated(t *testing.T) map[string]Coupling {
 	t.Helper()
 	w, zero := randomMatrix(3, 8, 3), data.NewMatrix(8, 3)
 	update := func(r Regularizer, w *data.Matrix) Coupling {
-		c, err := r.Update(testPool, w, 1e-3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Value(r.Update(testPool, w, 1e-3))(t)
 		return c
 	}
 	wide := randomMatrix(5, 8, 20)
@@ -46,9 +44,8 @@ func encodeCoupling(t *testing.T, p *Problem, c Coupling) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := state.Writing(&b)
-	if got := p.CouplingState(w, testPool, c); got != c || w.Err() != nil {
-		t.Fatalf("writing returns %T, %v, want the coupling", got, w.Err())
-	}
+	got := p.CouplingState(w, testPool, c)
+	expect.Must(t, got == c && w.Err() == nil, "writing returns %T, %v, want the coupling", got, w.Err())
 	return b.Bytes()
 }
 
@@ -70,15 +67,11 @@ func TestCouplingState(t *testing.T) {
 		b := encodeCoupling(t, p, c)
 		r := state.Reading(bytes.NewReader(b))
 		again := p.CouplingState(r, testPool, nil)
-		if r.Err() != nil {
-			t.Fatalf("%s: %v", name, r.Err())
-		}
-		if d := cmp.Diff(of(c), of(again)); d != "" {
-			t.Errorf("%s: the decoded coupling differs:\n%s", name, d)
-		}
-		if b2 := encodeCoupling(t, p, again); !bytes.Equal(b, b2) {
-			t.Errorf("%s: encoding it again gives other bytes", name)
-		}
+		expect.Must(t, r.Err() == nil, "%s: %v", name, r.Err())
+		d := cmp.Diff(of(c), of(again))
+		expect.That(t, d == "", "%s: the decoded coupling differs:\n%s", name, d)
+		b2 := encodeCoupling(t, p, again)
+		expect.That(t, bytes.Equal(b, b2), "%s: encoding it again gives other bytes", name)
 		if shifted, ok := c.(Shifted); ok {
 			c = shifted.Coupling
 		}
@@ -90,18 +83,14 @@ func TestCouplingState(t *testing.T) {
 			}
 		}
 	}
-	if len(kinds) != 4 {
-		t.Errorf("%d kinds of couplings were tested (%v), want Identity, Dense, sparse and lowRank", len(kinds), kinds)
-	}
+	expect.That(t, len(kinds) == 4,
+		"%d kinds of couplings were tested (%v), want Identity, Dense, sparse and lowRank", len(kinds), kinds)
 }
 
 // Couplings that no update returns cannot be encoded, and invalid data are rejected.
 func TestInvalidCouplingStateIsRejected(t *testing.T) {
 	p := coupled(8, 3)
-	mean, err := MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(testPool, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mean := expect.Value(MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}.Start(testPool, 8))(t)
 	w := state.Writing(io.Discard)
 	if p.CouplingState(w, testPool, mean); w.Err() == nil {
 		t.Errorf("%T was encoded", mean)
@@ -109,9 +98,8 @@ func TestInvalidCouplingStateIsRejected(t *testing.T) {
 	all := updated(t)
 	for name, other := range map[string]*Problem{"low rank": coupled(8, 2), "dense": coupled(9, 20)} {
 		r := state.Reading(bytes.NewReader(encodeCoupling(t, p, all[name])))
-		if c := other.CouplingState(r, testPool, nil); c != nil || r.Err() == nil {
-			t.Errorf("%s: accepted by a problem of another size", name)
-		}
+		c := other.CouplingState(r, testPool, nil)
+		expect.That(t, c == nil && r.Err() != nil, "%s: accepted by a problem of another size", name)
 	}
 	b := encodeCoupling(t, p, all["identity"])
 	b[len(b)-9] = 7 // the highest byte of its kind, which is before the scale

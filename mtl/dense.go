@@ -29,7 +29,9 @@ func NewDense(m *mat.SymDense) (*Dense, error) {
 	}
 	var ok bool
 	if c.chol, ok = linalg.NewCholesky(n, all); !ok {
-		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", n, n)
+		return nil,
+			fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.regularizer_options.omega_floor",
+				n, n)
 	}
 	values, err := eigenvalues(m)
 	if err != nil {
@@ -62,19 +64,21 @@ func entries(m *mat.SymDense) []float64 {
 }
 
 // Tasks returns m.
-func (c *Dense) Tasks() int { return c.m.Rows }
+func (de *Dense) Tasks() int { return de.m.Rows }
 
 // Diag returns M_tt.
-func (c *Dense) Diag(t int) float64 { return c.At(t, t) }
+func (de *Dense) Diag(t int) float64 { return de.At(t, t) }
 
 // At returns M_st.
-func (c *Dense) At(s, t int) float64 { return c.m.Data[s*c.m.Stride+t] }
+func (de *Dense) At(s, t int) float64 { return de.m.Data[s*de.m.Stride+t] }
 
 // Primal sets W = V M.
-func (c *Dense) Primal(w, v *data.Matrix) { product(w, &c.m, v) }
+func (de *Dense) Primal(w, v *data.Matrix) { product(w, &de.m, v) }
 
 // Incremental sums over all tasks for every row of W.
-func (c *Dense) Incremental(v *data.Matrix) IncrementalPrimal { return &denseFollower{c, follower{v}} }
+func (de *Dense) Incremental(v *data.Matrix) IncrementalPrimal {
+	return &denseFollower{de, follower{v}}
+}
 
 type denseFollower struct {
 	*Dense
@@ -96,30 +100,30 @@ func (f *denseFollower) FLOPs() (task, add float64) {
 }
 
 // Gradient sets Z = W M^-1 through the Cholesky factor.
-func (c *Dense) Gradient(z, w *data.Matrix) {
+func (de *Dense) Gradient(z, w *data.Matrix) {
 	for t := range w.Rows {
 		copy(z.Row(t), w.Row(t))
 	}
-	c.chol.Solve(z.Data, z.Cols, z.Stride)
+	de.chol.Solve(z.Data, z.Cols, z.Stride)
 }
 
 // Value returns 1/2 tr(W M^-1 W^T).
-func (c *Dense) Value(w, v *data.Matrix) float64 { return half(c, w, v) }
+func (de *Dense) Value(w, v *data.Matrix) float64 { return half(de, w, v) }
 
 // SigmaPrime applies the rules to M with the row and column of a task repeated
 // for each of its devices: Lemma 9's max_t sum_s |M_ts|/M_tt, its terms task by
 // task (Remark 5), or the largest eigenvalue of D^-1/2 M D^-1/2 with
 // D = diag(M), which is the smallest safe value for all tasks, raised by 1e-10
 // against rounding.
-func (c *Dense) SigmaPrime(rule string, devices []int) []float64 {
-	n := c.m.Rows
+func (de *Dense) SigmaPrime(rule string, devices []int) []float64 {
+	n := de.m.Rows
 	sigma := make([]float64, n)
 	if rule == SigmaSpectral {
 		scaled := mat.NewSymDense(n, nil)
 		for i := range n {
 			for j := i; j < n; j++ {
 				pairs := load(devices, i) * load(devices, j)
-				scaled.SetSym(i, j, c.At(i, j)*math.Sqrt(pairs/float64(c.Diag(i)*c.Diag(j))))
+				scaled.SetSym(i, j, de.At(i, j)*math.Sqrt(pairs/float64(de.Diag(i)*de.Diag(j))))
 			}
 		}
 		values, err := eigenvalues(scaled)
@@ -132,7 +136,7 @@ func (c *Dense) SigmaPrime(rule string, devices []int) []float64 {
 	most := 0.0
 	for t := range n {
 		for s := range n {
-			sigma[t] += load(devices, s) * math.Abs(c.At(t, s)) / c.Diag(t)
+			sigma[t] += load(devices, s) * math.Abs(de.At(t, s)) / de.Diag(t)
 		}
 		most = max(most, sigma[t])
 	}
@@ -143,7 +147,9 @@ func (c *Dense) SigmaPrime(rule string, devices []int) []float64 {
 }
 
 // Convexity returns the inverse of the largest eigenvalue of M.
-func (c *Dense) Convexity() float64 { return 1 / c.high }
+func (de *Dense) Convexity() float64 { return 1 / de.high }
 
 // FLOPs returns 2 m^2 d.
-func (c *Dense) FLOPs(d int) float64 { return 2 * float64(c.m.Rows) * float64(c.m.Rows) * float64(d) }
+func (de *Dense) FLOPs(d int) float64 {
+	return 2 * float64(de.m.Rows) * float64(de.m.Rows) * float64(d)
+}

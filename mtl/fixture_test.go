@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/rng"
 )
@@ -47,19 +48,13 @@ func randomSplit(seed uint64, features int, sizes ...int) data.Split {
 
 func mustProblem(t testing.TB, cfg Config, split data.Split) *Problem {
 	t.Helper()
-	p, err := NewProblem(cfg, split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(NewProblem(cfg, split))(t)
 	return p
 }
 
 func mustStart(t testing.TB, p *Problem) Coupling {
 	t.Helper()
-	c, err := p.Regularizer.Start(testPool, p.Tasks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Regularizer.Start(testPool, p.Tasks()))(t)
 	return c
 }
 

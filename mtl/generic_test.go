@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // plain is a convex problem in plain terms, without duals, couplings or anything
@@ -95,9 +96,7 @@ var plainLosses = map[string]plainLoss{
 func plainOf(t testing.TB, name string) plainLoss {
 	t.Helper()
 	loss, ok := plainLosses[name]
-	if !ok {
-		t.Fatalf("the loss %q has no oracle in plainLosses", name)
-	}
+	expect.Must(t, ok, "the loss %q has no oracle in plainLosses", name)
 	return loss
 }
 

@@ -44,7 +44,11 @@ func graphicalLasso(s *mat.SymDense, rho float64) (*mat.SymDense, error) {
 	}
 	x := g.solution()
 	if v := g.violation(x); !(v <= glassoViolation) {
-		return nil, fmt.Errorf("graphical lasso (%d x %d, penalty %.3g): the optimality conditions are violated by %.2g, W^T W being too large for it: raise problem.lambda2, or solve W further before Omega is updated", n, n, rho, v)
+		return nil,
+			fmt.Errorf("graphical lasso (%d x %d, penalty %.3g): the optimality conditions are violated by %.2g, "+
+				"W^T W being too large for it: raise problem.regularizer_options.lambda2, or solve W further "+
+				"before Omega is updated", n, n,
+				rho, v)
 	}
 	return x, nil
 }
@@ -58,7 +62,9 @@ func inverse(s *mat.SymDense) (*mat.SymDense, error) {
 	}
 	// Beyond a condition number of 1e12 the inverse has almost no correct digit.
 	if !ok || !(norm1(s)*norm1(x) < 1e12) {
-		return nil, fmt.Errorf("graphical lasso without penalty: W^T W (%d x %d) is singular and the minimum over Omega unbounded: problem.lambda2 must be positive", s.SymmetricDim(), s.SymmetricDim())
+		return nil,
+			fmt.Errorf("graphical lasso without penalty: W^T W (%d x %d) is singular and the minimum over Omega "+
+				"unbounded: problem.regularizer_options.lambda2 must be positive", s.SymmetricDim(), s.SymmetricDim())
 	}
 	return x, nil
 }

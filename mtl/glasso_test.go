@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -50,20 +52,13 @@ func TestGraphicalLassoIsOptimal(t *testing.T) {
 		before := -1
 		for _, rho := range []float64{1e-3, 1e-2, 0.1, 0.3, 1, 30} {
 			t.Run(fmt.Sprintf("%dx%d/%g", size.m, size.d, rho), func(t *testing.T) {
-				x, err := graphicalLasso(s, rho)
-				if err != nil {
-					t.Fatal(err)
-				}
+				x := expect.Value(graphicalLasso(s, rho))(t)
 				violation, zeros := optimality(s, x, rho)
-				if violation > 1e-8 {
-					t.Errorf("the conditions of optimality are violated by %g", violation)
-				}
-				if rho == 30 && zeros != pairs {
-					t.Errorf("%d of %d entries are zero under a penalty that exceeds all of S", zeros, pairs)
-				}
-				if rho == 1e-3 && size.d >= size.m && zeros == pairs && pairs > 0 {
-					t.Error("all entries are zero under hardly any penalty")
-				}
+				expect.That(t, violation <= 1e-8, "the conditions of optimality are violated by %g", violation)
+				expect.That(t, rho != 30 || zeros == pairs,
+					"%d of %d entries are zero under a penalty that exceeds all of S", zeros, pairs)
+				expect.That(t, rho != 1e-3 || size.d < size.m || zeros != pairs || pairs == 0,
+					"all entries are zero under hardly any penalty")
 				if zeros+2 < before { // the path need not be monotone entry by entry
 					t.Errorf("%d zeros, %d under a smaller penalty", zeros, before)
 				}
@@ -77,10 +72,7 @@ func TestGraphicalLassoIsOptimal(t *testing.T) {
 // weights of any size have a solution.
 func TestGraphicalLassoScales(t *testing.T) {
 	s := gram(3, 6, 9)
-	want, err := graphicalLasso(s, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Value(graphicalLasso(s, 0.1))(t)
 	for _, a := range []float64{1e-12, 1e-5, 1e4, 1e10} {
 		scaled := mat.NewSymDense(6, nil)
 		scaled.ScaleSym(a, s)
@@ -105,14 +97,10 @@ func TestGraphicalLassoScales(t *testing.T) {
 	}
 	uneven := mat.NewSymDense(5, nil)
 	uneven.SymOuterK(1.0/8, mat.NewDense(5, w.Stride, w.Data))
-	x, err := graphicalLasso(uneven, 1e-3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := expect.Value(graphicalLasso(uneven, 1e-3))(t)
 	violation, _ := optimality(uneven, x, 1e-3)
-	if violation > 1e-6*uneven.At(0, 0) {
-		t.Errorf("uneven tasks: the conditions of optimality are violated by %g", violation)
-	}
+	expect.That(t, violation <= 1e-6*uneven.At(0, 0),
+		"uneven tasks: the conditions of optimality are violated by %g", violation)
 }
 
 // A smaller penalty loses more digits of X to rounding. A result without a correct digit is
@@ -123,34 +111,27 @@ func TestGraphicalLassoAtTheEndOfPrecision(t *testing.T) {
 	}
 	s := gram(3, 20, 6)
 	for _, test := range []struct{ rho, violation float64 }{{1e-4, 1e-9}, {1e-6, 1e-7}, {1e-8, 1e-3}} {
-		x, err := graphicalLasso(s, test.rho)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := expect.Value(graphicalLasso(s, test.rho))(t)
 		if violation, _ := optimality(s, x, test.rho); violation > test.violation {
 			t.Errorf("penalty %g: the conditions of optimality are violated by %g", test.rho, violation)
 		}
 	}
 	_, err := graphicalLasso(s, 1e-16)
-	if err == nil || !strings.Contains(err.Error(), "raise problem.lambda2") {
-		t.Errorf("a penalty below rounding: %v", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "raise problem.regularizer_options.lambda2"),
+		"a penalty below rounding: %v", err)
 }
 
 // Two tasks have a solution by hand: W_12 = S_12 shrunk by rho, W_ii = S_ii + rho.
 func TestGraphicalLassoOfTwoTasks(t *testing.T) {
 	for _, s12 := range []float64{0.6, -0.6, 0.05} {
 		const rho = 0.1
-		x, err := graphicalLasso(mat.NewSymDense(2, []float64{1, s12, s12, 2}), rho)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := inverted(mat.NewSymDense(2, []float64{1 + rho, softThreshold(s12, rho), softThreshold(s12, rho), 2 + rho}))
+		x := expect.Value(graphicalLasso(mat.NewSymDense(2, []float64{1, s12, s12, 2}), rho))(t)
+		want :=
+			inverted(mat.NewSymDense(2, []float64{1 + rho, softThreshold(s12, rho), softThreshold(s12, rho), 2 + rho}))
 		for i := range 2 {
 			for j := range 2 {
-				if !near(x.At(i, j), want.At(i, j), 1e-11) {
-					t.Errorf("S_12 = %g: X[%d][%d] = %g, want %g", s12, i, j, x.At(i, j), want.At(i, j))
-				}
+				expect.That(t, near(x.At(i, j), want.At(i, j), 1e-11),
+					"S_12 = %g: X[%d][%d] = %g, want %g", s12, i, j, x.At(i, j), want.At(i, j))
 			}
 		}
 	}
@@ -161,23 +142,18 @@ func TestGraphicalLassoOfTwoTasks(t *testing.T) {
 func TestGraphicalWithoutPenalty(t *testing.T) {
 	w := randomMatrix(8, 4, 6)
 	c, err := Graphical{Lambda: 0.5, Features: 6}.Update(testPool, &w, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	M := quadraticPart(c) // 1/(2 lambda) Omega^-1 = W^T W/d
 	s := gram(8, 4, 6)
 	for i := range 4 {
 		for j := range 4 {
-			if !near(M.At(i, j), s.At(i, j), 1e-10) {
-				t.Errorf("M[%d][%d] = %g, want %g", i, j, M.At(i, j), s.At(i, j))
-			}
+			expect.That(t, near(M.At(i, j), s.At(i, j), 1e-10), "M[%d][%d] = %g, want %g", i, j, M.At(i, j), s.At(i, j))
 		}
 	}
 	narrow := randomMatrix(8, 4, 3)
 	_, err = Graphical{Lambda: 0.5, Features: 3}.Update(testPool, &narrow, 0.1)
-	if err == nil || !strings.Contains(err.Error(), "problem.lambda2 must be positive") {
-		t.Errorf("a singular W^T W without a penalty: %v", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "problem.regularizer_options.lambda2 must be positive"),
+		"a singular W^T W without a penalty: %v", err)
 }
 
 // In a chain of tasks, each is related only to the next. With many features, the update
@@ -194,24 +170,18 @@ func TestGraphicalFindsTheGraph(t *testing.T) {
 		return 0
 	})
 	var chol mat.Cholesky
-	if !chol.Factorize(inverted(precision)) {
-		t.Fatal("the chain is not positive definite")
-	}
+	expect.Must(t, chol.Factorize(inverted(precision)), "the chain is not positive definite")
 	var l mat.TriDense
 	chol.LTo(&l)
 	noise := randomMatrix(4, m, d)
 	w := randomMatrix(4, m, d)
 	product := mat.NewDense(m, w.Stride, w.Data)
 	product.Mul(&l, mat.NewDense(m, noise.Stride, noise.Data))
-	omega, err := Graphical{Lambda: 1, L2: 0.08 * d, Features: d}.omega(&w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	omega := expect.Value(Graphical{Lambda: 1, L2: 0.08 * d, Features: d}.omega(&w))(t)
 	for s := range m {
 		for u := s + 1; u < m; u++ {
-			if (omega.At(s, u) != 0) != (u == s+1) {
-				t.Errorf("Omega[%d][%d] = %g, the tasks are a chain", s, u, omega.At(s, u))
-			}
+			expect.That(t, (omega.At(s, u) != 0) == (u == s+1),
+				"Omega[%d][%d] = %g, the tasks are a chain", s, u, omega.At(s, u))
 		}
 	}
 }
@@ -219,8 +189,6 @@ func TestGraphicalFindsTheGraph(t *testing.T) {
 func BenchmarkGraphicalLasso(b *testing.B) {
 	s := gram(1, 30, 50)
 	for b.Loop() {
-		if _, err := graphicalLasso(s, 0.1); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value(graphicalLasso(s, 0.1))(b)
 	}
 }

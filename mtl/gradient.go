@@ -19,6 +19,9 @@ type Gradient struct {
 	hidden []activity // between the layers
 	z      []float64  // scores, row by row, then the subgradient in them
 	all    []int32    // the indices of a block
+	mixed  mixed
+	// weights of the rows of the task of this call of SumWeighted; nil: 1
+	weights []float64
 
 	// Of an external model: the client whose gradients are computed, -1 if nobody has said it, the
 	// source of seeds, and the buffers after a mini-batch.
@@ -45,6 +48,13 @@ func (l *RowLoss) NewGradient() *Gradient {
 // random numbers of an external model; other models ignore it.
 func (g *Gradient) For(client int, s Stream) { g.client, g.draws = client, s.Fork(rng.Model) }
 
+// SumWeighted is Sum with each row's loss multiplied by its weight.
+func (g *Gradient) SumWeighted(task *data.Client, rows []int32, weights, w []float64, scale float64, into []float64) {
+	g.weights = weights
+	g.Sum(task, rows, w, scale, into)
+	g.weights = nil
+}
+
 // Sum sets a vector to scale times the sum of the subgradients of the rows' losses at w, both of
 // Values. The rows are those of an open task, whose client For has named.
 func (g *Gradient) Sum(task *data.Client, rows []int32, w []float64, scale float64, into []float64) {
@@ -56,7 +66,11 @@ func (g *Gradient) Sum(task *data.Client, rows []int32, w []float64, scale float
 	if l.Outputs == 1 && l.layers == nil {
 		clear(into)
 		for k, i := range rows {
-			if slope := l.Loss.Subgradient(l.DotOf(&task.X, rows, k, w), task.Y[i]); slope != 0 {
+			slope := l.Loss.Subgradient(l.DotOf(&task.X, rows, k, w), task.Y[i])
+			if g.weights != nil {
+				slope *= g.weights[i]
+			}
+			if slope != 0 {
 				task.X.Axpy(scale*slope, int(i), into)
 			}
 		}
@@ -71,8 +85,12 @@ func (g *Gradient) Sum(task *data.Client, rows []int32, w []float64, scale float
 		for i, row := range block {
 			slopes := z[i*l.Outputs:][:l.Outputs]
 			l.slopes(slopes, task.Y[row])
+			factor := scale
+			if g.weights != nil {
+				factor *= g.weights[row]
+			}
 			for c := range slopes {
-				slopes[c] *= scale
+				slopes[c] *= factor
 			}
 		}
 		g.back(w, z, into, at > 0)
@@ -82,11 +100,16 @@ func (g *Gradient) Sum(task *data.Client, rows []int32, w []float64, scale float
 // Scores returns the scores of the rows [from, to) of an open task, row by row: Outputs each.
 // It takes at most BlockRows rows. The result is valid until the next call.
 func (g *Gradient) Scores(task *data.Client, from, to int, w []float64) []float64 {
+	return g.forward(task, g.between(from, to), w)
+}
+
+// between returns the rows [from, to).
+func (g *Gradient) between(from, to int) []int32 {
 	rows := g.all[:to-from]
 	for i := range rows {
 		rows[i] = int32(from + i)
 	}
-	return g.forward(task, rows, w)
+	return rows
 }
 
 // forward returns the scores of at most BlockRows rows.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -43,10 +44,7 @@ func networkOf(t *testing.T, loss, model string, hidden Widths, classes int, sin
 	}
 	cfg := Defaults()
 	cfg.Loss, cfg.Model, cfg.Hidden, cfg.Regularizer = loss, model, hidden, RegIndependent
-	p, err := NewProblem(cfg, data.Split{Train: set, Test: &data.Set{Features: 7}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(NewProblem(cfg, data.Split{Train: set, Test: &data.Set{Features: 7}}))(t)
 	return p
 }
 
@@ -61,7 +59,8 @@ type network struct {
 func networks() []network {
 	all := []network{{LossSoftmax, Widths{}, 5}, {LossSoftmax, Widths{6}, 5}, {LossSoftmax, Widths{9, 4}, 3}}
 	for _, loss := range SmoothLosses() {
-		all = append(all, network{loss, Widths{}, 5}, network{loss, Widths{}, 2}, network{loss, Widths{5}, 2}, network{loss, Widths{3, 8}, 4})
+		all = append(all, network{loss, Widths{}, 5}, network{loss, Widths{}, 2}, network{loss, Widths{5}, 2},
+			network{loss, Widths{3, 8}, 4})
 	}
 	return all
 }
@@ -210,9 +209,8 @@ func TestGradientEqualsARowByRowOne(t *testing.T) {
 			}
 			task.Close()
 			for i := range want {
-				if math.Abs(got[i]-want[i]) > 1e-12*float64(n) {
-					t.Fatalf("%d rows: element %d of the gradient is %.17g, want %.17g", n, i, got[i], want[i])
-				}
+				expect.Must(t, math.Abs(got[i]-want[i]) <= 1e-12*float64(n),
+					"%d rows: element %d of the gradient is %.17g, want %.17g", n, i, got[i], want[i])
 			}
 		}
 	})
@@ -269,9 +267,8 @@ func TestScoresAndLossOfNetworks(t *testing.T) {
 				continue
 			}
 			for c, z := range activations[len(activations)-1] {
-				if got := scores[(i-30)*p.Outputs+c]; math.Abs(got-z) > 1e-12 {
-					t.Errorf("score %d of row %d is %.17g, want %.17g", c, i, got, z)
-				}
+				got := scores[(i-30)*p.Outputs+c]
+				expect.That(t, math.Abs(got-z) <= 1e-12, "score %d of row %d is %.17g, want %.17g", c, i, got, z)
 			}
 		}
 		if got := p.LocalLoss(0, w); math.Abs(got-sum/41) > 1e-12 {
@@ -289,9 +286,7 @@ func TestInitialModels(t *testing.T) {
 	p.Initial(1, w)
 	p.Initial(1, again)
 	p.Initial(2, other)
-	if fmt.Sprint(w) != fmt.Sprint(again) || w[0] == other[0] {
-		t.Error("the start is not a function of the seed")
-	}
+	expect.That(t, fmt.Sprint(w) == fmt.Sprint(again) && w[0] != other[0], "the start is not a function of the seed")
 	at := 0
 	for _, l := range [][2]int{{7, 300}, {300, 20}, {20, 5}} {
 		in, out := l[0], l[1]
@@ -300,26 +295,22 @@ func TestInitialModels(t *testing.T) {
 			most = math.Max(most, math.Abs(x))
 			squares += x * x
 		}
-		if variance := squares / float64(in*out) / (bound * bound / 3); most > bound || most < 0.95*bound || variance < 0.8 || variance > 1.2 {
-			t.Errorf("layer %d x %d: largest weight %g of %g, variance %g of the uniform one", out, in, most, bound, variance)
+		if variance := squares / float64(in*out) / (bound * bound / 3); most > bound || most < 0.95*bound ||
+			variance < 0.8 || variance > 1.2 {
+			t.Errorf("layer %d x %d: largest weight %g of %g, variance %g of the uniform one", out, in, most, bound,
+				variance)
 		}
 		for _, b := range w[at+in*out:][:out] {
-			if b != 0 {
-				t.Errorf("layer %d x %d: a bias is %g", out, in, b)
-			}
+			expect.That(t, b == 0, "layer %d x %d: a bias is %g", out, in, b)
 		}
 		at += out * (in + 1)
 	}
-	if at != len(w) {
-		t.Errorf("%d values, want %d", len(w), at)
-	}
+	expect.That(t, at == len(w), "%d values, want %d", len(w), at)
 	linear := networkOf(t, LossSoftmax, ModelLinear, Widths{}, 5, false)
 	w = w[:linear.Values()]
 	linear.Initial(1, w)
 	for _, x := range w {
-		if x != 0 {
-			t.Fatalf("a linear model starts at %g", x)
-		}
+		expect.Must(t, x == 0, "a linear model starts at %g", x)
 	}
 }
 
@@ -336,8 +327,10 @@ func TestShape(t *testing.T) {
 		// 4 x 20 x 8 + 2 x 8 + 6 x 8 x 5 + 2 x 5 + 6 x 5 x 3 + 2 x 3.
 		{Shape{Features: 20, Outputs: 3, Hidden: Widths{8, 5}}, 20*8 + 8 + 8*5 + 5 + 5*3 + 3, 1002, 1002},
 	} {
-		if v, r, s := c.shape.Values(), c.shape.RowFLOPs(), c.shape.StepFLOPs(); v != c.values || r != c.row || s != c.coord {
-			t.Errorf("%+v: %d values, %g FLOPs a row, %g a step, want %d, %g and %g", c.shape, v, r, s, c.values, c.row, c.coord)
+		if v, r, s := c.shape.Values(), c.shape.RowFLOPs(), c.shape.StepFLOPs(); v != c.values || r != c.row ||
+			s != c.coord {
+			t.Errorf("%+v: %d values, %g FLOPs a row, %g a step, want %d, %g and %g", c.shape, v, r, s, c.values, c.row,
+				c.coord)
 		}
 	}
 }
@@ -349,14 +342,8 @@ func TestValueOfEqualRows(t *testing.T) {
 	for _, name := range []string{RegIndependent, RegMean, RegClustered, RegProbabilistic, RegGraphical} {
 		cfg := Defaults()
 		cfg.Regularizer, cfg.PriorPrecision, cfg.Convention = name, 0.5, ConventionPaper
-		r, err := regularizerOf(cfg, m, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := r.Start(testPool, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := expect.Value(regularizerOf(cfg, m, 4))(t)
+		c := expect.Value(r.Start(testPool, m))(t)
 		couplings := []Coupling{c}
 		w := data.NewMatrix(m, 4)
 		for i := range w.Rows {
@@ -374,9 +361,8 @@ func TestValueOfEqualRows(t *testing.T) {
 				copy(all.Row(i), w.Row(3))
 			}
 			got, want := valueOf(c, &one, nil), c.Value(&all, nil)
-			if math.Abs(got-want) > 1e-11*math.Abs(want) {
-				t.Errorf("%s, %T: R of equal rows is %.15g, want %.15g", name, c, got, want)
-			}
+			expect.That(t, math.Abs(got-want) <= 1e-11*math.Abs(want),
+				"%s, %T: R of equal rows is %.15g, want %.15g", name, c, got, want)
 		}
 	}
 }

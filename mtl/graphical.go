@@ -31,12 +31,12 @@ type Graphical struct {
 var _ Regularizer = Graphical{}
 
 // Start returns the coupling of Omega = I.
-func (r Graphical) Start(_ *Pool, m int) (Coupling, error) {
+func (g Graphical) Start(_ *Pool, m int) (Coupling, error) {
 	omega := mat.NewSymDense(m, nil)
 	for t := range m {
 		omega.SetSym(t, t, 1)
 	}
-	return r.coupling(omega)
+	return g.coupling(omega)
 }
 
 // Update returns the coupling of the graphical lasso's solution (appendix B.3)
@@ -46,8 +46,8 @@ func (r Graphical) Start(_ *Pool, m int) (Coupling, error) {
 // with floor (tr Omega/m) I mixed in, which preserves its zeros. For l2 > 0 it exists for
 // every W. For l2 = 0 it is d (W^T W)^-1; Update fails unless W has full rank, because the
 // objective is unbounded below.
-func (r Graphical) Update(_ *Pool, w *data.Matrix, floor float64) (Coupling, error) {
-	omega, err := r.omega(w)
+func (g Graphical) Update(_ *Pool, w *data.Matrix, floor float64) (Coupling, error) {
+	omega, err := g.omega(w)
 	if err != nil {
 		return nil, err
 	}
@@ -62,51 +62,53 @@ func (r Graphical) Update(_ *Pool, w *data.Matrix, floor float64) (Coupling, err
 			omega.SetSym(s, t, x)
 		}
 	}
-	return r.coupling(omega)
+	return g.coupling(omega)
 }
 
 // UpdateFLOPs returns 2 m^2 d + 10 m^3, for W^T W and ten passes of the graphical lasso. The
 // actual number of passes depends on W.
-func (r Graphical) UpdateFLOPs(m, d int) float64 {
+func (g Graphical) UpdateFLOPs(m, d int) float64 {
 	return float64(m) * float64(m) * (float64(2*float64(d)) + float64(10*float64(m)))
 }
 
 // omega returns the Omega that minimizes R(W, .).
-func (r Graphical) omega(w *data.Matrix) (*mat.SymDense, error) {
+func (g Graphical) omega(w *data.Matrix) (*mat.SymDense, error) {
 	gram := mat.NewSymDense(w.Rows, nil)
 	for s := range w.Rows {
 		for t := s; t < w.Rows; t++ {
-			gram.SetSym(s, t, kernel.Dot(w.Row(s), w.Row(t))/float64(r.Features))
+			gram.SetSym(s, t, kernel.Dot(w.Row(s), w.Row(t))/float64(g.Features))
 		}
 	}
-	return graphicalLasso(gram, r.L2/(r.Lambda*float64(r.Features)))
+	return graphicalLasso(gram, g.L2/(g.Lambda*float64(g.Features)))
 }
 
 // coupling returns the coupling of an Omega.
-func (r Graphical) coupling(omega *mat.SymDense) (Coupling, error) {
+func (g Graphical) coupling(omega *mat.SymDense) (Coupling, error) {
 	m := omega.SymmetricDim()
 	chol, ok := linalg.NewCholesky(m, entries(omega))
 	if !ok {
-		return nil, fmt.Errorf("the %d x %d precision matrix Omega is not positive definite to working precision: raise problem.lambda2 or problem.omega_floor", m, m)
+		return nil,
+			fmt.Errorf("the %d x %d precision matrix Omega is not positive definite to working precision: "+
+				"raise problem.regularizer_options.lambda2 or problem.regularizer_options.omega_floor", m, m)
 	}
-	constant := float64(-r.Lambda * float64(r.Features) * chol.LogDet())
+	constant := float64(-g.Lambda * float64(g.Features) * chol.LogDet())
 	precision := mat.NewSymDense(m, nil)
 	for s := range m {
 		for t := s; t < m; t++ {
 			x := omega.At(s, t)
 			if s == t {
-				constant += float64(r.L2 * math.Abs(x))
-				x += r.PriorPrecision
+				constant += float64(g.L2 * math.Abs(x))
+				x += g.PriorPrecision
 			} else {
-				constant += float64(2 * r.L2 * math.Abs(x))
+				constant += float64(2 * g.L2 * math.Abs(x))
 			}
-			precision.SetSym(s, t, 2*r.Lambda*x)
+			precision.SetSym(s, t, 2*g.Lambda*x)
 		}
 	}
 	var c Coupling
 	var err error
-	if r.L1 > 0 {
-		c, err = newSparse(precision, r.L1)
+	if g.L1 > 0 {
+		c, err = newSparse(precision, g.L1)
 	} else {
 		c, err = inverseCoupling(precision)
 	}

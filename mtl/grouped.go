@@ -71,103 +71,103 @@ func newGrouped(pool *Pool, m int, clusters []int, apart, along float64) *groupe
 }
 
 // Tasks returns m.
-func (c *grouped) Tasks() int { return len(c.cluster) }
+func (g *grouped) Tasks() int { return len(g.cluster) }
 
 // between returns M_st of two tasks of cluster n.
-func (c *grouped) between(n int32) float64 { return (c.along - c.apart) / c.size[n] }
+func (g *grouped) between(n int32) float64 { return (g.along - g.apart) / g.size[n] }
 
 // Diag returns M_tt.
-func (c *grouped) Diag(t int) float64 { return c.apart + c.between(c.cluster[t]) }
+func (g *grouped) Diag(t int) float64 { return g.apart + g.between(g.cluster[t]) }
 
 // sums returns the sums of the rows of X over clusters, in the rows of the
 // clusters' first pieces. They are to be put back into spare.
-func (c *grouped) sums(x *data.Matrix) *data.Matrix {
-	sums, ok := c.spare.Get().(*data.Matrix)
+func (g *grouped) sums(x *data.Matrix) *data.Matrix {
+	sums, ok := g.spare.Get().(*data.Matrix)
 	if !ok || sums.Cols != x.Cols {
-		s := data.NewMatrix(len(c.pieces), x.Cols)
+		s := data.NewMatrix(len(g.pieces), x.Cols)
 		sums = &s
 	}
-	c.pool.For(len(c.pieces), func(i, _ int) {
+	g.pool.For(len(g.pieces), func(i, _ int) {
 		row := sums.Row(i)
 		clear(row)
-		for _, t := range c.members[c.pieces[i].from:c.pieces[i].to] {
+		for _, t := range g.members[g.pieces[i].from:g.pieces[i].to] {
 			kernel.Axpy(1, x.Row(int(t)), row)
 		}
 	})
-	for n := range c.size {
-		for i := c.first[n] + 1; i < c.first[n+1]; i++ {
-			kernel.Axpy(1, sums.Row(int(i)), sums.Row(int(c.first[n])))
+	for n := range g.size {
+		for i := g.first[n] + 1; i < g.first[n+1]; i++ {
+			kernel.Axpy(1, sums.Row(int(i)), sums.Row(int(g.first[n])))
 		}
 	}
 	return sums
 }
 
 // multiply sets dst to X times the matrix that is M with other eigenvalues.
-func (c *grouped) multiply(dst, x *data.Matrix, apart, along float64) {
-	sums := c.sums(x)
-	defer c.spare.Put(sums)
+func (g *grouped) multiply(dst, x *data.Matrix, apart, along float64) {
+	sums := g.sums(x)
+	defer g.spare.Put(sums)
 	tasks := cut(x.Rows, longestPiece)
-	c.pool.For(tasks.count, func(i, _ int) {
+	g.pool.For(tasks.count, func(i, _ int) {
 		from, to := tasks.at(i)
 		for t := from; t < to; t++ {
-			n := c.cluster[t]
+			n := g.cluster[t]
 			kernel.Scale(apart, x.Row(t), dst.Row(t))
-			kernel.Axpy((along-apart)/c.size[n], sums.Row(int(c.first[n])), dst.Row(t))
+			kernel.Axpy((along-apart)/g.size[n], sums.Row(int(g.first[n])), dst.Row(t))
 		}
 	})
 }
 
 // Primal sets W = V M.
-func (c *grouped) Primal(w, v *data.Matrix) { c.multiply(w, v, c.apart, c.along) }
+func (g *grouped) Primal(w, v *data.Matrix) { g.multiply(w, v, g.apart, g.along) }
 
 // Gradient sets Z = W M^-1.
-func (c *grouped) Gradient(z, w *data.Matrix) { c.multiply(z, w, 1/c.apart, 1/c.along) }
+func (g *grouped) Gradient(z, w *data.Matrix) { g.multiply(z, w, 1/g.apart, 1/g.along) }
 
 // Value returns 1/2 tr(W M^-1 W^T). Without V it is the squares of the clusters'
 // means and of the distances from them, so that no digits are lost.
-func (c *grouped) Value(w, v *data.Matrix) float64 {
+func (g *grouped) Value(w, v *data.Matrix) float64 {
 	if v != nil {
-		return half(c, w, v)
+		return half(g, w, v)
 	}
-	sums := c.sums(w)
-	defer c.spare.Put(sums)
+	sums := g.sums(w)
+	defer g.spare.Put(sums)
 	value := 0.0
-	for n, size := range c.size {
-		row := sums.Row(int(c.first[n]))
-		value += kernel.Dot(row, row) / size / c.along
+	for n, size := range g.size {
+		row := sums.Row(int(g.first[n]))
+		value += kernel.Dot(row, row) / size / g.along
 	}
 	tasks := cut(w.Rows, longestPiece)
 	rest := make([]float64, tasks.count)
-	c.pool.For(tasks.count, func(i, _ int) {
+	g.pool.For(tasks.count, func(i, _ int) {
 		from, to := tasks.at(i)
 		row := make([]float64, w.Cols)
 		for t := from; t < to; t++ {
-			n := c.cluster[t]
+			n := g.cluster[t]
 			copy(row, w.Row(t))
-			kernel.Axpy(-1/c.size[n], sums.Row(int(c.first[n])), row)
+			kernel.Axpy(-1/g.size[n], sums.Row(int(g.first[n])), row)
 			rest[i] += kernel.Dot(row, row)
 		}
 	})
 	for _, x := range rest {
-		value += x / c.apart
+		value += x / g.apart
 	}
 	return value / 2
 }
 
 // Convexity returns 1/along.
-func (c *grouped) Convexity() float64 { return 1 / c.along }
+func (g *grouped) Convexity() float64 { return 1 / g.along }
 
 // FLOPs returns 4 m d.
-func (c *grouped) FLOPs(d int) float64 { return 4 * float64(len(c.cluster)) * float64(d) }
+func (g *grouped) FLOPs(d int) float64 { return 4 * float64(len(g.cluster)) * float64(d) }
 
 // Incremental keeps the sums over clusters, so that a row of W and a change of V take
 // O(d) each.
-func (c *grouped) Incremental(v *data.Matrix) IncrementalPrimal {
-	sums := c.sums(v)
-	defer c.spare.Put(sums)
-	f := &groupedFollower{c, summing{v, data.NewMatrix(len(c.size), v.Cols)}}
-	for n := range c.size {
-		copy(f.total.Row(n), sums.Row(int(c.first[n])))
+func (g *grouped) Incremental(v *data.Matrix) IncrementalPrimal {
+	sums := g.sums(v)
+	defer g.spare.Put(sums)
+	f := &groupedFollower{g, summing{v, data.NewMatrix(len(g.size), v.Cols)}}
+	for n := range g.size {
+		copy(f.total.Row(n), sums.Row(int(g.first[n])))
 	}
 	return f
 }
@@ -214,15 +214,15 @@ func (f *groupedFollower) FLOPs() (task, add float64) {
 // cluster has one device, they give along/M_tt, all three: no entry of M is
 // negative, and the cluster's mean is an eigenvector. Otherwise the largest
 // eigenvalue of a cluster is the root of a scalar equation.
-func (c *grouped) SigmaPrime(rule string, devices []int) []float64 {
-	sigma := make([]float64, len(c.cluster))
+func (g *grouped) SigmaPrime(rule string, devices []int) []float64 {
+	sigma := make([]float64, len(g.cluster))
 	most := 0.0
-	for n := range c.size {
-		between := c.between(int32(n))
-		diag := c.apart + between
-		members := c.of(n)
+	for n := range g.size {
+		between := g.between(int32(n))
+		diag := g.apart + between
+		members := g.of(n)
 		if rule == SigmaSpectral {
-			most = max(most, c.spectral(n, devices))
+			most = max(most, g.spectral(n, devices))
 			continue
 		}
 		held := 0.0 // devices of the cluster
@@ -242,21 +242,21 @@ func (c *grouped) SigmaPrime(rule string, devices []int) []float64 {
 }
 
 // of returns the tasks of cluster n.
-func (c *grouped) of(n int) []int32 {
-	return c.members[c.pieces[c.first[n]].from:c.pieces[c.first[n+1]-1].to]
+func (g *grouped) of(n int) []int32 {
+	return g.members[g.pieces[g.first[n]].from:g.pieces[g.first[n+1]-1].to]
 }
 
 // spectral returns the largest eigenvalue of D^-1/2 M D^-1/2 on cluster n with the
 // row and column of a task repeated for each of its devices: topEigenvalue with
 // P = n_t apart/M_tt and one column (n_t between/M_tt)^1/2.
-func (c *grouped) spectral(n int, devices []int) float64 {
-	between := c.between(int32(n))
-	diag := c.apart + between
+func (g *grouped) spectral(n int, devices []int) float64 {
+	between := g.between(int32(n))
+	diag := g.apart + between
 	if devices == nil {
-		return c.along / diag
+		return g.along / diag
 	}
 	least, most := 0.0, 0.0
-	members := c.of(n)
+	members := g.of(n)
 	for _, t := range members {
 		least = max(least, load(devices, int(t)))
 		most += load(devices, int(t))
@@ -265,7 +265,7 @@ func (c *grouped) spectral(n int, devices []int) float64 {
 		var s secular
 		for _, t := range members {
 			own := load(devices, int(t))
-			below := float64(lambda*diag) - float64(own*c.apart)
+			below := float64(lambda*diag) - float64(own*g.apart)
 			s.value += own * between / below
 			s.slope -= own * between * diag / square(below)
 		}

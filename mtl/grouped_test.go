@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // Random clusters, compared with a full matrix by the definition of Omega,
@@ -22,7 +23,8 @@ func TestGroupedIsTheDenseCoupling(t *testing.T) {
 		size := map[int]int{0: m}
 		of := make([]int, m)
 		if rapid.Bool().Draw(t, "clusters") {
-			r.Clusters = rapid.SliceOfN(rapid.IntRange(0, rapid.IntRange(0, m).Draw(t, "most")), m, m).Draw(t, "cluster")
+			r.Clusters = rapid.SliceOfN(rapid.IntRange(0, rapid.IntRange(0, m).Draw(t, "most")), m, m).
+				Draw(t, "cluster")
 			of = r.Clusters
 			clear(size)
 			for _, n := range of {
@@ -37,16 +39,11 @@ func TestGroupedIsTheDenseCoupling(t *testing.T) {
 			return x
 		})
 		want, err := inverseCoupling(definition)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
+		expect.Must(t, err == nil, "%v", err)
 		got, err := r.Start(testPool, m)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		if _, ok := got.(*grouped); !ok {
-			t.Fatalf("the coupling is a %T", got)
-		}
+		expect.Must(t, err == nil, "%v", err)
+		_, ok := got.(*grouped)
+		expect.Must(t, ok, "the coupling is a %T", got)
 		agree(t, fmt.Sprintf("clusters %v", r.Clusters), got, want, rapid.IntRange(1, 9).Draw(t, "d"), 1e-10)
 	})
 }
@@ -60,10 +57,7 @@ func TestGroupedOfManyTasks(t *testing.T) {
 		clusters[s] = 9 * min(1, s%4) // a quarter and three quarters
 	}
 	r := MeanRegularized{Lambda1: 3, Lambda2: 0.2, Clusters: clusters}
-	c, err := r.Start(testPool, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(r.Start(testPool, m))(t)
 	v := randomMatrix(1, m, d)
 	size, mean := map[int]float64{}, map[int][]float64{0: make([]float64, d), 9: make([]float64, d)}
 	for s, n := range clusters {
@@ -79,17 +73,13 @@ func TestGroupedOfManyTasks(t *testing.T) {
 	for s, n := range clusters {
 		for j, x := range v.Row(s) {
 			center := mean[n][j] / size[n]
-			if want := apart*(x-center) + along*center; !near(w.Row(s)[j], want, 1e-12) {
-				t.Fatalf("W[%d][%d] = %g, want %g", s, j, w.Row(s)[j], want)
-			}
-			if !near(z.Row(s)[j], x, 1e-12) {
-				t.Fatalf("(W M^-1)[%d][%d] = %g, want %g", s, j, z.Row(s)[j], x)
-			}
+			want := apart*(x-center) + along*center
+			expect.Must(t, near(w.Row(s)[j], want, 1e-12), "W[%d][%d] = %g, want %g", s, j, w.Row(s)[j], want)
+			expect.Must(t, near(z.Row(s)[j], x, 1e-12), "(W M^-1)[%d][%d] = %g, want %g", s, j, z.Row(s)[j], x)
 		}
 	}
-	if a, b := c.Value(&w, nil), c.Value(&w, &v); !near(a, b, 1e-12) {
-		t.Errorf("R(W) = %.15g, with V %.15g", a, b)
-	}
+	a, b := c.Value(&w, nil), c.Value(&w, &v)
+	expect.That(t, near(a, b, 1e-12), "R(W) = %.15g, with V %.15g", a, b)
 	for _, rule := range []string{SigmaSpectral, SigmaLemma9, SigmaPerTask} {
 		sigma := c.SigmaPrime(rule, nil)
 		largest := along / (apart + (along-apart)/size[9])
@@ -98,9 +88,7 @@ func TestGroupedOfManyTasks(t *testing.T) {
 			if rule == SigmaPerTask {
 				want = along / (apart + (along-apart)/size[n])
 			}
-			if !near(sigma[s], want, 1e-11) {
-				t.Fatalf("%s: sigma'_%d = %.15g, want %.15g", rule, s, sigma[s], want)
-			}
+			expect.Must(t, near(sigma[s], want, 1e-11), "%s: sigma'_%d = %.15g, want %.15g", rule, s, sigma[s], want)
 		}
 	}
 }

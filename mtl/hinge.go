@@ -8,8 +8,9 @@ const LossHinge = "hinge"
 func init() {
 	RegisterLoss(LossFactory{
 		Name: LossHinge, Formula: "max(0, 1 - yz)", Conjugate: "-ya", Domain: "0 <= ya <= 1",
-		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
-		New:       func(*Config) Loss { return Hinge{} },
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss " +
+			"minimization, JMLR 14, 2013, section 6.2",
+		New: func(*Config) Loss { return Hinge{} },
 	})
 }
 

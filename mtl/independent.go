@@ -11,12 +11,12 @@ type Independent struct{ Lambda float64 }
 var _ Regularizer = Independent{}
 
 // Start returns I/(m lambda).
-func (r Independent) Start(_ *Pool, m int) (Coupling, error) {
-	return Identity{M: m, Scale: 1 / (float64(m) * r.Lambda)}, nil
+func (in Independent) Start(_ *Pool, m int) (Coupling, error) {
+	return Identity{M: m, Scale: 1 / (float64(m) * in.Lambda)}, nil
 }
 
 // Update returns ErrFixed.
-func (r Independent) Update(*Pool, *data.Matrix, float64) (Coupling, error) {
+func (in Independent) Update(*Pool, *data.Matrix, float64) (Coupling, error) {
 	return nil, ErrFixed
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/racetest"
@@ -34,10 +35,7 @@ func landmine(t *testing.T, lambda float64) *Problem {
 	t.Helper()
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path, cfg.TestFraction, cfg.ClientColumn = "csv", filetest.Real(t, "landmine.csv"), 0, "task"
-	split, err := data.Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := expect.Value(data.Prepare(cfg))(t)
 	problem := Defaults()
 	problem.Lambda = lambda
 	return mustProblem(t, problem, *split)
@@ -50,13 +48,9 @@ var landmineOptima = map[float64]float64{1e-3: 13.1438, 1e-2: 18.0906}
 // jointly returns the joint optimum of a problem.
 func jointly(t *testing.T, p *Problem, gap float64) *Optimum {
 	t.Helper()
-	o, err := p.Solver(testPool, gap, 100_000).JointOptimum(t.Context(), p.Regularizer.(Joint))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if o.RelativeGap > gap || o.RelativeGap < -1e-12 {
-		t.Errorf("relative gap %g after %d sweeps, want %g", o.RelativeGap, o.Sweeps, gap)
-	}
+	o := expect.Value(p.Solver(testPool, gap, 100_000).JointOptimum(t.Context(), p.Regularizer.(Joint)))(t)
+	expect.That(t, o.RelativeGap <= gap && o.RelativeGap >= -1e-12,
+		"relative gap %g after %d sweeps, want %g", o.RelativeGap, o.Sweeps, gap)
 	return o
 }
 
@@ -67,10 +61,7 @@ func alternated(t *testing.T, p *Problem, rule string, decay float64, outer int)
 	cfg.OmegaUpdate, cfg.OmegaDecay = rule, decay
 	q := *p
 	q.Config = cfg
-	o, err := q.Solver(testPool, 1e-5, 20_000).AlternatingOptimum(t.Context(), mustStart(t, p), outer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := expect.Value(q.Solver(testPool, 1e-5, 20_000).AlternatingOptimum(t.Context(), mustStart(t, p), outer))(t)
 	return o.Primal
 }
 
@@ -88,7 +79,9 @@ func TestJointOptimumOfLandmine(t *testing.T) {
 			continue
 		}
 		if got := alternated(t, p, UpdateAlternating, 0.5, 100) / want; got < 1.02 || got > 1.1 {
-			t.Errorf("lambda = %g: the paper's alternation ends at %.4f of the optimum, want 1.04 (1e-2) or 1.08 (1e-3)", lambda, got)
+			t.Errorf(
+				"lambda = %g: the paper's alternation ends at %.4f of the optimum, want 1.04 (1e-2) or 1.08 (1e-3)",
+				lambda, got)
 		}
 		if got := alternated(t, p, UpdateAnnealed, 0.98, 400) / want; got < 1-1e-4 || got > 1+1e-3 {
 			t.Errorf("lambda = %g: annealed alternation ends at %.6f of the optimum", lambda, got)
@@ -118,14 +111,13 @@ func TestJointOptimumIsBelowAlternation(t *testing.T) {
 		o := jointly(t, p, 1e-6)
 		annealed, plain := alternated(t, p, UpdateAnnealed, 0.9, 150), alternated(t, p, UpdateAlternating, 0.9, 150)
 		if low := o.Lower() * (1 - 1e-12); annealed < low || plain < low {
-			t.Errorf("%s: alternation ends at %.9g and %.9g, below the certified bound %.9g", name, plain, annealed, o.Lower())
+			t.Errorf("%s: alternation ends at %.9g and %.9g, below the certified bound %.9g", name, plain, annealed,
+				o.Lower())
 		}
-		if annealed > 1.005*o.Primal {
-			t.Errorf("%s: annealed alternation ends at %.9g, the optimum is %.9g", name, annealed, o.Primal)
-		}
-		if name == LossHinge && plain < 1.01*o.Primal {
-			t.Errorf("the paper's alternation ends at %.9g, the optimum is %.9g: the test is too weak", plain, o.Primal)
-		}
+		expect.That(t, annealed <= 1.005*o.Primal,
+			"%s: annealed alternation ends at %.9g, the optimum is %.9g", name, annealed, o.Primal)
+		expect.That(t, name != LossHinge || plain >= 1.01*o.Primal,
+			"the paper's alternation ends at %.9g, the optimum is %.9g: the test is too weak", plain, o.Primal)
 	}
 }
 
@@ -143,7 +135,8 @@ func TestJointOptimumOfAnyPool(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Solver(testPool, 0, math.MaxInt).JointOptimum(ctx, p.Regularizer.(Joint)); !errors.Is(err, context.Canceled) {
+	if _, err := p.Solver(testPool, 0, math.MaxInt).JointOptimum(ctx, p.Regularizer.(Joint)); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -155,22 +148,12 @@ func TestJointFunctions(t *testing.T) {
 	for _, r := range []Probabilistic{{Lambda: 0.3}, {0.3, 0, true}, {0.3, 2, true}} {
 		for seed := range uint64(20) {
 			w := randomMatrix(seed, 5, 3)
-			s, err := spectrumOf(testPool, &w)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := r.Update(testPool, &w, 1e-9)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, want := r.Reduced(s.values), c.Value(&w, nil); !near(got, want, 1e-7) {
-				t.Errorf("%+v: r(W) = %g, with the Omega of Update R is %g", r, got, want)
-			}
+			s := expect.Value(spectrumOf(testPool, &w))(t)
+			c := expect.Value(r.Update(testPool, &w, 1e-9))(t)
+			got, want := r.Reduced(s.values), c.Value(&w, nil)
+			expect.That(t, near(got, want, 1e-7), "%+v: r(W) = %g, with the Omega of Update R is %g", r, got, want)
 			v := randomMatrix(seed+100, 5, 3)
-			sv, err := spectrumOf(testPool, &v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sv := expect.Value(spectrumOf(testPool, &v))(t)
 			bound := r.ReducedConjugate(sv.values)
 			if inner := dot(&v, &w); inner-r.Reduced(s.values) > bound*(1+1e-12) {
 				t.Errorf("%+v: <V, W> - r(W) = %g exceeds r*(V) = %g", r, inner-r.Reduced(s.values), bound)
@@ -186,9 +169,7 @@ func TestJointFunctions(t *testing.T) {
 			for k, x := range y {
 				reached += x * sv.values[k]
 			}
-			if !near(reached, bound, 1e-6) {
-				t.Errorf("%+v: <V, W> - r(W) reaches %g, r*(V) = %g", r, reached, bound)
-			}
+			expect.That(t, near(reached, bound, 1e-6), "%+v: <V, W> - r(W) reaches %g, r*(V) = %g", r, reached, bound)
 			value := func(x []float64) float64 {
 				sum := r.Reduced(x)
 				for k := range x {
@@ -215,12 +196,10 @@ func TestFloorOfAnUpdate(t *testing.T) {
 	cfg.OmegaFloor, cfg.OmegaDecay = 0.2, 0.5
 	for n, want := range map[int]float64{1: 0.5, 2: 0.25, 3: 0.2, 100: 0.2} {
 		cfg.OmegaUpdate = UpdateAnnealed
-		if got := cfg.Floor(n); got != want {
-			t.Errorf("annealed: floor %g after update %d, want %g", got, n, want)
-		}
+		got := cfg.Floor(n)
+		expect.That(t, got == want, "annealed: floor %g after update %d, want %g", got, n, want)
 		cfg.OmegaUpdate = UpdateAlternating
-		if got := cfg.Floor(n); got != 0.2 {
-			t.Errorf("alternating: floor %g after update %d, want 0.2", got, n)
-		}
+		got = cfg.Floor(n)
+		expect.That(t, got == 0.2, "alternating: floor %g after update %d, want 0.2", got, n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // enumerated solves the lasso by trying all signs: the slow twin.
@@ -78,9 +79,8 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 		l.solve(v, 1)
 		want := enumerated(a, v, l1)
 		f, best := lassoValue(a, l.w, v, l1), lassoValue(a, want, v, l1)
-		if f > best+1e-10*(1+math.Abs(best)) {
-			t.Fatalf("A = %v, v = %v, l1 = %g: w = %v has %.15g, %v has %.15g", mat.Formatted(a), v, l1, l.w, f, want, best)
-		}
+		expect.Must(t, f <= best+1e-10*(1+math.Abs(best)),
+			"A = %v, v = %v, l1 = %g: w = %v has %.15g, %v has %.15g", mat.Formatted(a), v, l1, l.w, f, want, best)
 		// The conditions of optimality, to the accuracy that A's own entries have.
 		for i := range m {
 			slack, size := v[i], math.Abs(v[i])+l1
@@ -93,7 +93,8 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 				violation = math.Abs(slack - math.Copysign(l1, l.w[i]))
 			}
 			if violation > 1e-13*size {
-				t.Fatalf("A = %v, v = %v, l1 = %g: w = %v violates condition %d by %g", mat.Formatted(a), v, l1, l.w, i, violation)
+				t.Fatalf("A = %v, v = %v, l1 = %g: w = %v violates condition %d by %g", mat.Formatted(a), v, l1, l.w, i,
+					violation)
 			}
 		}
 	})
@@ -102,10 +103,7 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 // The solver ends when the optimality condition of a zero entry holds with equality.
 func TestLassoWithEqualityAtZero(t *testing.T) {
 	a := mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 1, 0, 1, 2})
-	c, err := newSparse(a, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(newSparse(a, 1))(t)
 	l := newLasso(c.precision, c.Tasks(), c.l1)
 	for _, test := range []struct{ v, want []float64 }{
 		{[]float64{1, -1, 1}, []float64{0, 0, 0}},
@@ -126,10 +124,8 @@ func TestLassoWithEqualityAtZero(t *testing.T) {
 
 // solve does not allocate.
 func TestLassoAllocatesNothing(t *testing.T) {
-	c, err := newSparse(symmetric(20, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(newSparse(symmetric(20, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.2))(
+		t)
 	v := randomMatrix(1, 20, 30)
 	l := newLasso(c.precision, c.Tasks(), c.l1)
 	if n := testing.AllocsPerRun(10, func() {
@@ -143,27 +139,20 @@ func TestLassoAllocatesNothing(t *testing.T) {
 
 // The bits do not depend on the order of features or on earlier solutions.
 func TestSparsePrimalIsStateless(t *testing.T) {
-	c, err := newSparse(symmetric(6, func(s, t int) float64 { return delta(s, t) + 0.4 }), 0.3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(newSparse(symmetric(6, func(s, t int) float64 { return delta(s, t) + 0.4 }), 0.3))(t)
 	v, other := randomMatrix(1, 6, 9), randomMatrix(2, 6, 9)
 	first, second := data.NewMatrix(6, 9), data.NewMatrix(6, 9)
 	c.Primal(&first, &v)
 	c.Primal(&second, &other)
 	c.Primal(&second, &v)
 	for i := range first.Data {
-		if first.Data[i] != second.Data[i] {
-			t.Fatal("the same V gave two W")
-		}
+		expect.Must(t, first.Data[i] == second.Data[i], "the same V gave two W")
 	}
 }
 
 func BenchmarkSparsePrimal(b *testing.B) {
-	c, err := newSparse(symmetric(30, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.3)
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := expect.Value(newSparse(symmetric(30, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.3))(
+		b)
 	v, w := randomMatrix(1, 30, 100), data.NewMatrix(30, 100)
 	for b.Loop() {
 		c.Primal(&w, &v)

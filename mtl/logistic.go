@@ -11,9 +11,11 @@ const LossLogistic = "logistic"
 
 func init() {
 	RegisterLoss(LossFactory{
-		Name: LossLogistic, Formula: "log(1 + exp(-yz))", Conjugate: "s log s + (1 - s) log(1 - s), s = ya", Domain: "0 <= ya <= 1",
-		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
-		New:       func(*Config) Loss { return Logistic{} },
+		Name: LossLogistic, Formula: "log(1 + exp(-yz))", Conjugate: "s log s + (1 - s) log(1 - s), s = ya",
+		Domain: "0 <= ya <= 1",
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss " +
+			"minimization, JMLR 14, 2013, section 6.2",
+		New: func(*Config) Loss { return Logistic{} },
 	})
 }
 

@@ -63,7 +63,7 @@ type ScoresLoss interface {
 type LossFactory struct {
 	Name string // as problem.loss names it: lower case, words joined by hyphens
 	// Formula, Conjugate and Domain are loss(z, y), loss*(-a) and where it is finite, in
-	// listings. Mu is there in place of LossTraits.Smoothness. g is problem.smoothing.
+	// listings. Mu is there in place of LossTraits.Smoothness. g is problem.loss_options.smoothing.
 	Formula, Conjugate, Domain, Mu string
 	Reference                      string // the source of the loss; empty: none
 	// New returns a loss of one score. It may use Smoothing of the configuration, which is
@@ -114,17 +114,17 @@ func lossesThat(hold func(LossTraits) bool) []string {
 
 // chooseLoss sets the loss that the configuration leaves to the data: that of real targets, of two classes, or of
 // several.
-func (p *Config) chooseLoss(train *data.Set) error {
+func (cfg *Config) chooseLoss(train *data.Set) error {
 	switch {
 	case train.Real:
-		p.Loss = LossSquared
+		cfg.Loss = LossSquared
 	case len(train.Classes) <= 2:
-		p.Loss = LossLogistic
+		cfg.Loss = LossLogistic
 	default:
-		p.Loss = LossSoftmax
+		cfg.Loss = LossSoftmax
 	}
 	c := config.NewChecker()
-	p.checkCentral(c.In("problem"))
+	cfg.checkCentral(c.In("problem.regularizer_options"))
 	if problems := c.Problems(); len(problems) > 0 {
 		return problems[0]
 	}

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -30,14 +31,12 @@ func TestSDCAClosesTheGapOfEveryLoss(t *testing.T) {
 			c := mustStart(t, p)
 			for _, sweeps := range []int{0, 1, 2, 3, 10} {
 				o := p.Solver(testPool, 0, sweeps).Optimize(t.Context(), c, nil)
-				if !(o.Gap >= -1e-12*o.Primal) || math.IsInf(o.Gap, 0) {
-					t.Errorf("%s, real %t: gap %g after %d sweeps", name, real, o.Gap, sweeps)
-				}
+				expect.That(t, o.Gap >= -1e-12*o.Primal && !math.IsInf(o.Gap, 0),
+					"%s, real %t: gap %g after %d sweeps", name, real, o.Gap, sweeps)
 			}
 			o := p.Solver(testPool, 1e-8, 2000).Optimize(t.Context(), c, nil)
-			if o.RelativeGap > 1e-8 {
-				t.Errorf("%s, real %t: relative gap %g after %d sweeps, want 1e-8", name, real, o.RelativeGap, o.Sweeps)
-			}
+			expect.That(t, o.RelativeGap <= 1e-8,
+				"%s, real %t: relative gap %g after %d sweeps, want 1e-8", name, real, o.RelativeGap, o.Sweeps)
 		}
 	}
 }
@@ -64,19 +63,14 @@ func TestDualityGapBoundsTheSubproblemOfEveryLoss(t *testing.T) {
 			last := trail[len(trail)-1]
 			size := 1 + math.Abs(trail[0].Value) + trail[0].Gap
 			for k, s := range trail {
-				if s.Gap < -1e-12*size {
-					t.Errorf("%s, pass %d: negative gap %g", name, k, s.Gap)
-				}
-				if s.Value-last.Value > s.Gap+1e-12*size {
-					t.Errorf("%s, pass %d: %g above the minimum, but the gap is only %g", name, k, s.Value-last.Value, s.Gap)
-				}
+				expect.That(t, s.Gap >= -1e-12*size, "%s, pass %d: negative gap %g", name, k, s.Gap)
+				expect.That(t, s.Value-last.Value <= s.Gap+1e-12*size,
+					"%s, pass %d: %g above the minimum, but the gap is only %g", name, k, s.Value-last.Value, s.Gap)
 				if k > 0 && s.Value > trail[k-1].Value+1e-12*size {
 					t.Errorf("%s, pass %d raised the subproblem from %g to %g", name, k, trail[k-1].Value, s.Value)
 				}
 			}
-			if last.Gap > 1e-8*size {
-				t.Errorf("%s, curvature %g: final gap %g", name, curvature, last.Gap)
-			}
+			expect.That(t, last.Gap <= 1e-8*size, "%s, curvature %g: final gap %g", name, curvature, last.Gap)
 		}
 	}
 }
@@ -116,24 +110,20 @@ func TestSquaredLossIsRidgeRegression(t *testing.T) {
 				rhs.MulVec(x.T(), y)
 				rhs.ScaleVec(c, &rhs)
 				var chol mat.Cholesky
-				if !chol.Factorize(&gram) {
-					t.Fatal("not positive definite")
-				}
-				if err := chol.SolveVecTo(&w, &rhs); err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, chol.Factorize(&gram), "not positive definite")
+				expect.NoError(t, chol.SolveVecTo(&w, &rhs))
 				for j := range 6 {
 					if got := o.W.Row(k)[j]; !near(got, w.AtVec(j), 1e-8) {
-						t.Errorf("%s, real %t: w_%d[%d] = %.12g, ridge regression gives %.12g", scaling, real, k, j, got, w.AtVec(j))
+						t.Errorf("%s, real %t: w_%d[%d] = %.12g, ridge regression gives %.12g", scaling, real, k, j,
+							got, w.AtVec(j))
 					}
 				}
 				residual.MulVec(x, &w)
 				residual.SubVec(&residual, y)
 				want += c/2*mat.Dot(&residual, &residual) + lambda*3/2*mat.Dot(&w, &w)
 			}
-			if !near(o.Primal, want, 1e-12) {
-				t.Errorf("%s, real %t: P = %.15g, ridge regression gives %.15g", scaling, real, o.Primal, want)
-			}
+			expect.That(t, near(o.Primal, want, 1e-12),
+				"%s, real %t: P = %.15g, ridge regression gives %.15g", scaling, real, o.Primal, want)
 		}
 	}
 }
@@ -157,7 +147,8 @@ func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
 	}{
 		// Errors: the score 0 of the second row of task 1, and both rows of task 2.
 		{false, task(-1, 1, 1), task(1, 1), 3.0 / 5, (1.0/3 + 1) / 2, 1},
-		{true, task(-1, 3, 1), task(1, 1), math.Sqrt((9 + 5.0) / 5), (math.Sqrt(3) + math.Sqrt(2.5)) / 2, math.Sqrt(2.5)},
+		{true, task(-1, 3, 1), task(1, 1), math.Sqrt((9 + 5.0) / 5), (math.Sqrt(3) + math.Sqrt(2.5)) / 2,
+			math.Sqrt(2.5)},
 	} {
 		train := &data.Set{Features: 1, Clients: []data.Client{c.a, c.b}, Real: c.real}
 		test := &data.Set{Features: 1, Clients: []data.Client{task(), c.b}, Real: c.real} // no row of the first task
@@ -165,9 +156,12 @@ func TestErrorsOfLabelsAndRealTargets(t *testing.T) {
 		w := p.NewWeights()
 		w.Row(0)[0], w.Row(1)[0] = 1, 1
 		o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil)
-		got, want := []float64{o.TrainError, o.TrainErrorClients, o.TestError, o.TestErrorClients}, []float64{c.train, c.clients, c.test, c.test}
-		if !slices.EqualFunc(got, want, func(a, b float64) bool { return near(a, b, 1e-15) }) || !math.IsNaN(o.ValidationError) || !math.IsNaN(o.ValidationErrorClients) {
-			t.Errorf("real %t: errors by rows and over clients %v, %g and %g, want %v", c.real, got, o.ValidationError, o.ValidationErrorClients, want)
+		got, want := []float64{o.TrainError, o.TrainErrorClients, o.TestError, o.TestErrorClients},
+			[]float64{c.train, c.clients, c.test, c.test}
+		if !slices.EqualFunc(got, want, func(a, b float64) bool { return near(a, b, 1e-15) }) ||
+			!math.IsNaN(o.ValidationError) || !math.IsNaN(o.ValidationErrorClients) {
+			t.Errorf("real %t: errors by rows and over clients %v, %g and %g, want %v", c.real, got, o.ValidationError,
+				o.ValidationErrorClients, want)
 		}
 	}
 }
@@ -180,15 +174,12 @@ func TestRealTargetsNeedARegressionLoss(t *testing.T) {
 		cfg.Loss = name
 		_, err := NewProblem(cfg, split)
 		if takesReals(name) {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.That(t, err == nil, "%s: %v", name, err)
 			continue
 		}
-		want := `problem.loss = "` + name + `": must be one of ` + strings.Join(RegressionLosses(), ", ") + `: data set "random" has real targets, not the labels -1 and +1`
-		if err == nil || err.Error() != want {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
+		want := `problem.loss = "` + name + `": must be one of ` + strings.Join(RegressionLosses(), ", ") +
+			`: data set "random" has real targets, not the labels -1 and +1`
+		expect.That(t, err != nil && err.Error() == want, "got  %v\nwant %s", err, want)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -31,7 +33,8 @@ func lossCases(t testing.TB) []lossCase {
 			if i > 0 && loss == cases[len(cases)-1].loss {
 				break
 			}
-			cases = append(cases, lossCase{fmt.Sprint(name, " ", gamma), loss, plain.low, plain.high, plain.curvature(gamma)})
+			cases = append(cases,
+				lossCase{fmt.Sprint(name, " ", gamma), loss, plain.low, plain.high, plain.curvature(gamma)})
 		}
 	}
 	return cases
@@ -106,9 +109,8 @@ func TestConjugateIsTheSupremum(t *testing.T) {
 			best = math.Max(best, value(low))
 			// At the ends of the logistic's domain the supremum is a limit, which
 			// the grid's end misses by exp(-100).
-			if got := c.loss.Conjugate(a, y); !near(got, best, 1e-10) {
-				t.Fatalf("conjugate(%g, %g) = %.15g, want %.15g", a, y, got, best)
-			}
+			got := c.loss.Conjugate(a, y)
+			expect.Must(t, near(got, best, 1e-10), "conjugate(%g, %g) = %.15g, want %.15g", a, y, got, best)
 		})
 	})
 }
@@ -174,15 +176,14 @@ func TestStepIsTheMinimizer(t *testing.T) {
 				return c.loss.Conjugate(b, y) + (b-a)*z + q/2*(b-a)*(b-a)
 			}
 			best := c.loss.Step(a, y, z, q)
-			if !c.inside(best, y) {
-				t.Fatalf("Step(%g, %g, %g, %g) = %g is outside the domain", a, y, z, q, best)
-			}
+			expect.Must(t, c.inside(best, y), "Step(%g, %g, %g, %g) = %g is outside the domain", a, y, z, q, best)
 			least := value(best)
 			check := func(b float64) {
 				// The size of the terms that cancel in the value.
 				size := 1 + math.Abs(b*y) + math.Abs(b-a)*math.Abs(z) + q*(b-a)*(b-a) + q*(best-a)*(best-a) + b*b
 				if c.inside(b, y) && value(b) < least-1e-13*size {
-					t.Fatalf("value(%g) = %.17g is below value(Step(%g, %g, %g, %g) = %g) = %.17g", b, value(b), a, y, z, q, best, least)
+					t.Fatalf("value(%g) = %.17g is below value(Step(%g, %g, %g, %g) = %g) = %.17g", b, value(b), a, y,
+						z, q, best, least)
 				}
 			}
 			low, high := math.Max(c.low, -40), math.Min(c.high, 40)
@@ -206,14 +207,13 @@ func TestStepIsTheMinimizer(t *testing.T) {
 func TestLogisticStepIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y := rapid.SampledFrom([]float64{-1, 1}).Draw(t, "y")
-		s0 := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 1, 1e-300, 1e-17, 1 - 0x1p-53})).Draw(t, "ya")
+		s0 := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 1, 1e-300, 1e-17, 1 - 0x1p-53})).
+			Draw(t, "ya")
 		m := rapid.OneOf(rapid.Float64Range(-30, 30), rapid.Float64Range(-1e6, 1e6)).Draw(t, "margin")
 		q := math.Pow(10, rapid.Float64Range(-20, 20).Draw(t, "log10 q"))
 		b := Logistic{}.Step(y*s0, y, y*m, q)
 		s := y * b
-		if !(s > 0 && s < 1) {
-			t.Fatalf("y b = %g is not within (0, 1)", s)
-		}
+		expect.Must(t, s > 0 && s < 1, "y b = %g is not within (0, 1)", s)
 		if s == logisticLeast || s == logisticMost {
 			return // the root is beyond what can be represented, TestLogisticExtremes has the side
 		}
@@ -222,9 +222,8 @@ func TestLogisticStepIsExact(t *testing.T) {
 		// The terms of g are rounded, and so are t (which moves s by s(1-s) times as
 		// much) and s itself near 1 (which moves t by 1/(1-s) times as much).
 		scale := 0x1p-50 * (math.Abs(m) + math.Abs(logit)*(1+q*s*(1-s)) + q*math.Max(s, s0) + 1/(1-s))
-		if math.Abs(residual) > scale {
-			t.Fatalf("ya = %g, yz = %g, q = %g: g(%.17g) = %g, want 0 to %g", s0, m, q, s, residual, scale)
-		}
+		expect.Must(t, math.Abs(residual) <= scale,
+			"ya = %g, yz = %g, q = %g: g(%.17g) = %g, want 0 to %g", s0, m, q, s, residual, scale)
 	})
 }
 
@@ -237,16 +236,14 @@ func TestLogisticExtremes(t *testing.T) {
 		{0, 0, 0, 0.5},       // no curvature: the derivative of the loss
 		{0, 2, 0, sigmoid(-2)},
 	} {
-		if got := (Logistic{}).Step(c.a, 1, c.z, c.q); !near(got, c.want, 1e-15) {
-			t.Errorf("Step(%g, 1, %g, %g) = %.17g, want %.17g", c.a, c.z, c.q, got, c.want)
-		}
+		got := (Logistic{}).Step(c.a, 1, c.z, c.q)
+		expect.That(t, near(got, c.want, 1e-15), "Step(%g, 1, %g, %g) = %.17g, want %.17g", c.a, c.z, c.q, got, c.want)
 	}
 	for _, z := range []float64{-1e308, -800, 800, 1e308} {
 		for _, y := range []float64{-1, 1} {
 			want := math.Max(0, -y*z)
-			if got := (Logistic{}).Value(z, y); got != want {
-				t.Errorf("loss(%g, %g) = %g, want %g", z, y, got, want)
-			}
+			got := (Logistic{}).Value(z, y)
+			expect.That(t, got == want, "loss(%g, %g) = %g, want %g", z, y, got, want)
 		}
 	}
 }
@@ -260,9 +257,8 @@ func TestSubgradient(t *testing.T) {
 			z := rapid.OneOf(rapid.Float64Range(-10, 10), rapid.Just(y)).Draw(t, "z")
 			v := rapid.Float64Range(-10, 10).Draw(t, "v")
 			g := c.loss.Subgradient(z, y)
-			if c.loss.Value(v, y) < c.loss.Value(z, y)+g*(v-z)-1e-12 {
-				t.Fatalf("the line at z = %g, y = %g with slope %g cuts the loss at %g", z, y, g, v)
-			}
+			expect.Must(t, c.loss.Value(v, y) >= c.loss.Value(z, y)+g*(v-z)-1e-12,
+				"the line at z = %g, y = %g with slope %g cuts the loss at %g", z, y, g, v)
 			const h = 1e-5
 			if math.IsInf(c.curvature, 1) && math.Abs(z-y) < 2*h {
 				return // the kinks of hinge (y z = 1) and absolute (z = y) are both at y
@@ -273,9 +269,8 @@ func TestSubgradient(t *testing.T) {
 			if math.IsInf(curvature, 1) {
 				curvature = 0
 			}
-			if math.Abs(slope-g) > curvature*h+1e-9 {
-				t.Fatalf("slope at z = %g, y = %g is %g, differences give %g", z, y, g, slope)
-			}
+			expect.Must(t, math.Abs(slope-g) <= curvature*h+1e-9,
+				"slope at z = %g, y = %g is %g, differences give %g", z, y, g, slope)
 		})
 	})
 }
@@ -292,9 +287,8 @@ func TestCurvature(t *testing.T) {
 			const h = 1e-5
 			want := (c.loss.Subgradient(z+h, y) - c.loss.Subgradient(z-h, y)) / (2 * h)
 			got := traits.Curvature(-c.loss.Subgradient(z, y), y)
-			if !near(got, want, 1e-8) || traits.Quadratic && got != c.curvature {
-				t.Fatalf("the second derivative at z = %g, y = %g is %g, differences give %g", z, y, got, want)
-			}
+			expect.Must(t, near(got, want, 1e-8) && (!traits.Quadratic || got == c.curvature),
+				"the second derivative at z = %g, y = %g is %g, differences give %g", z, y, got, want)
 		})
 	})
 }
@@ -304,18 +298,21 @@ func TestCurvature(t *testing.T) {
 func TestSmoothnessAndLipschitzConstants(t *testing.T) {
 	everyLoss(t, func(t *testing.T, c lossCase) {
 		mu, lipschitz := c.loss.Traits().Smoothness, c.loss.Traits().Lipschitz
-		if want := 1 / c.curvature; mu != want {
-			t.Errorf("mu = %g, want %g", mu, want)
-		}
+		want := 1 / c.curvature
+		expect.That(t, mu == want, "mu = %g, want %g", mu, want)
 		rapid.Check(t, func(t *rapid.T) {
 			y := c.target(t)
 			u := rapid.Float64Range(-10, 10).Draw(t, "u")
 			v := u + rapid.OneOf(rapid.Float64Range(-10, 10), rapid.Float64Range(-1e-3, 1e-3)).Draw(t, "v - u")
-			if slopes := math.Abs(c.loss.Subgradient(u, y) - c.loss.Subgradient(v, y)); mu > 0 && slopes > math.Abs(u-v)/mu*(1+1e-9)+1e-13 {
-				t.Fatalf("the slope changes by %g from %g to %g (y = %g), more than 1/mu times their distance", slopes, u, v, y)
+			if slopes := math.Abs(c.loss.Subgradient(u, y) - c.loss.Subgradient(v, y)); mu > 0 &&
+				slopes > math.Abs(u-v)/mu*(1+1e-9)+1e-13 {
+				t.Fatalf("the slope changes by %g from %g to %g (y = %g), more than 1/mu times their distance", slopes,
+					u, v, y)
 			}
-			if rise := math.Abs(c.loss.Value(u, y) - c.loss.Value(v, y)); rise > lipschitz*math.Abs(u-v)*(1+1e-9)+1e-13 {
-				t.Fatalf("the loss changes by %g from %g to %g (y = %g), more than L times their distance", rise, u, v, y)
+			if rise := math.Abs(c.loss.Value(u, y) - c.loss.Value(v, y)); rise > lipschitz*math.Abs(u-v)*(1+1e-9)+
+				1e-13 {
+				t.Fatalf("the loss changes by %g from %g to %g (y = %g), more than L times their distance", rise, u, v,
+					y)
 			}
 		})
 		const h = 1e-4
@@ -325,16 +322,11 @@ func TestSmoothnessAndLipschitzConstants(t *testing.T) {
 			steepest = math.Max(steepest, math.Abs(slope))
 			sharpest = math.Max(sharpest, math.Abs(c.loss.Subgradient(z-h, 1)-slope)/h)
 		}
-		if mu > 0 && sharpest < 0.999/mu {
-			t.Errorf("the second derivative gets to %g, 1/mu is %g", sharpest, 1/mu)
-		}
-		if mu == 0 && sharpest < 0.999*lipschitz/h {
-			t.Errorf("the slope changes by %g at most between points %g apart: a loss without mu has a kink", sharpest*h, h)
-		}
+		expect.That(t, mu <= 0 || sharpest >= 0.999/mu, "the second derivative gets to %g, 1/mu is %g", sharpest, 1/mu)
+		expect.That(t, mu != 0 || sharpest >= 0.999*lipschitz/h,
+			"the slope changes by %g at most between points %g apart: a loss without mu has a kink", sharpest*h, h)
 		if math.IsInf(lipschitz, 1) {
-			if steepest < 900 {
-				t.Errorf("the slope gets to %g only, but L is infinite", steepest)
-			}
+			expect.That(t, steepest >= 900, "the slope gets to %g only, but L is infinite", steepest)
 		} else if steepest < 0.999*lipschitz {
 			t.Errorf("the slope gets to %g, L is %g", steepest, lipschitz)
 		}
@@ -359,9 +351,8 @@ func TestLossNames(t *testing.T) {
 	if diff := cmp.Diff(smooth, SmoothLosses()); diff != "" {
 		t.Error(diff)
 	}
-	if len(regression) < 2 || len(smooth) < 4 || len(LossNames()) < 7 {
-		t.Errorf("losses %q, of real targets %q, smooth %q", LossNames(), regression, smooth)
-	}
+	expect.That(t, len(regression) >= 2 && len(smooth) >= 4 && len(LossNames()) >= 7,
+		"losses %q, of real targets %q, smooth %q", LossNames(), regression, smooth)
 	for _, name := range ScoreLosses() {
 		cfg := Defaults()
 		cfg.Loss = name
@@ -393,13 +384,13 @@ func BenchmarkStep(b *testing.B) {
 
 // Clipping by branches has the bits of min and max, also for both zeros, infinities and NaN.
 func TestClipIsMinOfMax(t *testing.T) {
-	values := []float64{math.Inf(-1), -2, -1, -0x1p-1074, math.Copysign(0, -1), 0, 0x1p-1074, 0.5, 1, 1.5, math.Inf(1), math.NaN()}
+	values := []float64{math.Inf(-1), -2, -1, -0x1p-1074, math.Copysign(0, -1), 0, 0x1p-1074, 0.5, 1, 1.5, math.Inf(1),
+		math.NaN()}
 	for _, bounds := range [][2]float64{{0, 1}, {-1, 1}, {0, math.Inf(1)}} {
 		for _, b := range values {
 			got, want := clip(b, bounds[0], bounds[1]), min(bounds[1], max(bounds[0], b))
-			if math.Float64bits(got) != math.Float64bits(want) {
-				t.Errorf("clip(%g, %g, %g) = %g, want %g", b, bounds[0], bounds[1], got, want)
-			}
+			expect.That(t, math.Float64bits(got) == math.Float64bits(want),
+				"clip(%g, %g, %g) = %g, want %g", b, bounds[0], bounds[1], got, want)
 		}
 	}
 }

@@ -35,7 +35,9 @@ var _ Coupling = (*lowRank)(nil)
 // none of which is below off. It fails unless off > 0.
 func newLowRank(pool *Pool, f data.Matrix, eigenvalues []float64, off float64) (*lowRank, error) {
 	if !(off > 0) {
-		return nil, fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.omega_floor or problem.warm_floor", f.Rows, f.Rows)
+		return nil,
+			fmt.Errorf("the %d x %d coupling is not positive definite: raise problem.regularizer_options.omega_floor",
+				f.Rows, f.Rows)
 	}
 	c := &lowRank{
 		pool: pool, f: f, off: off, eigenvalues: eigenvalues, diag: make([]float64, f.Rows),
@@ -61,10 +63,10 @@ func newLowRank(pool *Pool, f data.Matrix, eigenvalues []float64, off float64) (
 }
 
 // Tasks returns m.
-func (c *lowRank) Tasks() int { return c.f.Rows }
+func (lr *lowRank) Tasks() int { return lr.f.Rows }
 
 // Diag returns M_tt.
-func (c *lowRank) Diag(t int) float64 { return c.diag[t] }
+func (lr *lowRank) Diag(t int) float64 { return lr.diag[t] }
 
 // image is scratch for F^T X: the parts of all blocks, their sum, and scratch of each
 // worker.
@@ -76,29 +78,29 @@ type image struct {
 }
 
 // newImage returns scratch for an X of d columns.
-func (c *lowRank) newImage(d int) *image {
+func (lr *lowRank) newImage(d int) *image {
 	im := &image{
-		parts: make([]data.Matrix, c.blocks.count), sum: data.NewMatrix(c.f.Cols, d),
-		crossed: make([]*crossed, c.pool.Size()), rows: make([]data.Matrix, c.pool.Size()),
+		parts: make([]data.Matrix, lr.blocks.count), sum: data.NewMatrix(lr.f.Cols, d),
+		crossed: make([]*crossed, lr.pool.Size()), rows: make([]data.Matrix, lr.pool.Size()),
 	}
 	for i := range im.parts {
-		im.parts[i] = data.NewMatrix(c.f.Cols, d)
+		im.parts[i] = data.NewMatrix(lr.f.Cols, d)
 	}
 	for i := range im.crossed {
-		im.crossed[i], im.rows[i] = newCrossed(c.f.Cols, d), data.NewMatrix(crossedRows, d)
+		im.crossed[i], im.rows[i] = newCrossed(lr.f.Cols, d), data.NewMatrix(crossedRows, d)
 	}
 	return im
 }
 
 // project returns F^T X. The caller returns it to spare.
-func (c *lowRank) project(x *data.Matrix) *image {
-	im, ok := c.spare.Get().(*image)
+func (lr *lowRank) project(x *data.Matrix) *image {
+	im, ok := lr.spare.Get().(*image)
 	if !ok || im.sum.Cols != x.Cols {
-		im = c.newImage(x.Cols)
+		im = lr.newImage(x.Cols)
 	}
-	c.pool.For(c.blocks.count, func(i, worker int) {
-		from, to := c.blocks.at(i)
-		f, rows := rowsOf(&c.f, from, to), rowsOf(x, from, to)
+	lr.pool.For(lr.blocks.count, func(i, worker int) {
+		from, to := lr.blocks.at(i)
+		f, rows := rowsOf(&lr.f, from, to), rowsOf(x, from, to)
 		clear(im.parts[i].Data)
 		im.crossed[worker].add(&im.parts[i], &f, &rows, nil)
 	})
@@ -110,45 +112,45 @@ func (c *lowRank) project(x *data.Matrix) *image {
 }
 
 // multiply sets dst = off X + F diag(along) F^T X.
-func (c *lowRank) multiply(dst, x *data.Matrix, off float64, along []float64) {
-	im := c.project(x)
-	defer c.spare.Put(im)
+func (lr *lowRank) multiply(dst, x *data.Matrix, off float64, along []float64) {
+	im := lr.project(x)
+	defer lr.spare.Put(im)
 	for k, a := range along {
 		kernel.Scale(a, im.sum.Row(k), im.sum.Row(k))
 	}
-	c.pool.For(c.blocks.count, func(i, _ int) {
-		from, to := c.blocks.at(i)
-		f, out := rowsOf(&c.f, from, to), rowsOf(dst, from, to)
+	lr.pool.For(lr.blocks.count, func(i, _ int) {
+		from, to := lr.blocks.at(i)
+		f, out := rowsOf(&lr.f, from, to), rowsOf(dst, from, to)
 		product(&out, &f, &im.sum)
 		kernel.Axpy(off, x.Data[from*x.Stride:to*x.Stride], out.Data)
 	})
 }
 
 // Primal sets W = V M.
-func (c *lowRank) Primal(w, v *data.Matrix) { c.multiply(w, v, c.off, c.along) }
+func (lr *lowRank) Primal(w, v *data.Matrix) { lr.multiply(w, v, lr.off, lr.along) }
 
 // Gradient sets Z = W M^-1.
-func (c *lowRank) Gradient(z, w *data.Matrix) { c.multiply(z, w, 1/c.off, c.back) }
+func (lr *lowRank) Gradient(z, w *data.Matrix) { lr.multiply(z, w, 1/lr.off, lr.back) }
 
 // Value returns 1/2 tr(W M^-1 W^T). Without V it sums the squares of W along the columns of
 // F and of the rest of W, each divided by its eigenvalue. No term is negative, so that no
 // digits cancel.
-func (c *lowRank) Value(w, v *data.Matrix) float64 {
+func (lr *lowRank) Value(w, v *data.Matrix) float64 {
 	if v != nil {
-		return half(c, w, v)
+		return half(lr, w, v)
 	}
-	im := c.project(w)
-	defer c.spare.Put(im)
+	im := lr.project(w)
+	defer lr.spare.Put(im)
 	sum := 0.0
-	for k, a := range c.along {
+	for k, a := range lr.along {
 		row := im.sum.Row(k)
-		sum += kernel.Dot(row, row) / (c.off + a)
+		sum += kernel.Dot(row, row) / (lr.off + a)
 	}
-	rest := make([]float64, c.blocks.count)
-	c.pool.For(c.blocks.count, func(i, worker int) {
-		from, to := c.blocks.at(i)
+	rest := make([]float64, lr.blocks.count)
+	lr.pool.For(lr.blocks.count, func(i, worker int) {
+		from, to := lr.blocks.at(i)
 		for ; from < to; from += crossedRows {
-			f := rowsOf(&c.f, from, min(from+crossedRows, to))
+			f := rowsOf(&lr.f, from, min(from+crossedRows, to))
 			along := rowsOf(&im.rows[worker], 0, f.Rows)
 			product(&along, &f, &im.sum)
 			for t := range along.Rows {
@@ -159,30 +161,30 @@ func (c *lowRank) Value(w, v *data.Matrix) float64 {
 		}
 	})
 	for _, x := range rest {
-		sum += x / c.off
+		sum += x / lr.off
 	}
 	return sum / 2
 }
 
 // Convexity returns the inverse of the largest eigenvalue of M.
-func (c *lowRank) Convexity() float64 {
-	high := c.off
-	for _, a := range c.along {
-		high = max(high, c.off+a)
+func (lr *lowRank) Convexity() float64 {
+	high := lr.off
+	for _, a := range lr.along {
+		high = max(high, lr.off+a)
 	}
 	return 1 / high
 }
 
 // FLOPs returns 4 m r d + 2 m d.
-func (c *lowRank) FLOPs(d int) float64 {
-	return float64(c.f.Rows) * float64(d) * (float64(4*float64(c.f.Cols)) + 2)
+func (lr *lowRank) FLOPs(d int) float64 {
+	return float64(lr.f.Rows) * float64(d) * (float64(4*float64(lr.f.Cols)) + 2)
 }
 
 // Incremental stores F^T V, so that a row of W and a change of V take O(r d) each.
-func (c *lowRank) Incremental(v *data.Matrix) IncrementalPrimal {
-	im := c.project(v)
-	defer c.spare.Put(im)
-	l := &lowRankFollower{c, summing{v, data.NewMatrix(c.f.Cols, v.Cols)}}
+func (lr *lowRank) Incremental(v *data.Matrix) IncrementalPrimal {
+	im := lr.project(v)
+	defer lr.spare.Put(im)
+	l := &lowRankFollower{lr, summing{v, data.NewMatrix(lr.f.Cols, v.Cols)}}
 	copy(l.total.Data, im.sum.Data)
 	return l
 }
@@ -218,13 +220,13 @@ func (l *lowRankFollower) FLOPs() (task, add float64) {
 // SigmaPrime applies the rules as Dense does. The sums over tasks of Lemma 9 and
 // of its terms take O(m^2 r); the largest eigenvalue takes a few passes of
 // O(m r^2), see spectral.
-func (c *lowRank) SigmaPrime(rule string, devices []int) []float64 {
-	sigma := make([]float64, c.f.Rows)
+func (lr *lowRank) SigmaPrime(rule string, devices []int) []float64 {
+	sigma := make([]float64, lr.f.Rows)
 	if rule == SigmaSpectral {
-		fill(sigma, c.spectral(devices))
+		fill(sigma, lr.spectral(devices))
 		return sigma
 	}
-	c.rowSums(sigma, devices)
+	lr.rowSums(sigma, devices)
 	if rule == SigmaLemma9 {
 		most := 0.0
 		for _, x := range sigma {
@@ -237,34 +239,34 @@ func (c *lowRank) SigmaPrime(rule string, devices []int) []float64 {
 
 // rowSums sets sigma_t = sum_s n_s |M_ts| / M_tt for tasks of n_s devices, a tile
 // of M at a time.
-func (c *lowRank) rowSums(sigma []float64, devices []int) {
-	m, r := c.f.Rows, c.f.Cols
+func (lr *lowRank) rowSums(sigma []float64, devices []int) {
+	m, r := lr.f.Rows, lr.f.Cols
 	tiles := cut(m, 128)
-	c.pool.For(tiles.count, func(i, _ int) {
+	lr.pool.For(tiles.count, func(i, _ int) {
 		from, to := tiles.at(i)
 		scaled := data.NewMatrix(to-from, r) // rows of F diag(c)
 		for t := range scaled.Rows {
-			for k, x := range c.f.Row(from + t) {
-				scaled.Row(t)[k] = x * c.along[k]
+			for k, x := range lr.f.Row(from + t) {
+				scaled.Row(t)[k] = x * lr.along[k]
 			}
 		}
 		across, tile := data.NewMatrix(r, crossedRows), data.NewMatrix(to-from, crossedRows)
 		for first := 0; first < m; first += crossedRows {
-			f := rowsOf(&c.f, first, min(first+crossedRows, m))
+			f := rowsOf(&lr.f, first, min(first+crossedRows, m))
 			transpose(&across, &f, nil)
 			tile.Cols = f.Rows
 			product(&tile, &scaled, &across)
 			for t := range tile.Rows {
 				for s, x := range tile.Row(t) {
 					if first+s == from+t {
-						x = c.diag[from+t]
+						x = lr.diag[from+t]
 					}
 					sigma[from+t] += float64(load(devices, first+s) * math.Abs(x))
 				}
 			}
 		}
 		for t := from; t < to; t++ {
-			sigma[t] /= c.diag[t]
+			sigma[t] /= lr.diag[t]
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // The next garbage collection frees a coupling after its last use. The runtime retains its
@@ -36,9 +37,6 @@ func manyTasks(t *testing.T) *lowRank {
 	for i := range w.Rows {
 		w.Row(i)[i%3] = float64(1 + i%7)
 	}
-	c, err := Probabilistic{Lambda: 1}.Update(nil, &w, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(Probabilistic{Lambda: 1}.Update(nil, &w, 0.1))(t)
 	return c.(*lowRank)
 }

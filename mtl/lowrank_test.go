@@ -15,6 +15,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/racetest"
 )
@@ -215,13 +216,9 @@ func lowRankCase(t *rapid.T) (m, d int, r Regularizer, w data.Matrix, floor floa
 func TestLowRankIsTheDenseCoupling(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m, d, r, w, floor := lowRankCase(rt)
-		c, err := r.Update(testPool, &w, floor)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		if _, low := c.(*lowRank); !low {
-			rt.Fatalf("%d tasks of %d features have a %T", m, d, c)
-		}
+		c := expect.Value(r.Update(testPool, &w, floor))(rt)
+		_, low := c.(*lowRank)
+		expect.Must(rt, low, "%d tasks of %d features have a %T", m, d, c)
 		twin, accuracy := denseUpdate(rt, r, &w, floor)
 		agree(rt, fmt.Sprintf("%T, m = %d, d = %d", r, m, d), c, twin, d+2, accuracy)
 	})
@@ -230,7 +227,8 @@ func TestLowRankIsTheDenseCoupling(t *testing.T) {
 // The kind of coupling depends only on m and d, not on the rank of W or on the floor. For
 // W = 0 it is that of Start.
 func TestKindOfCouplingDependsOnlyOnSizes(t *testing.T) {
-	for _, r := range []Regularizer{Probabilistic{Lambda: 1}, Probabilistic{Lambda: 1, PriorPrecision: 2, Paper: true}, Clustered{Lambda: 1, Eta: 0.1, Count: 1.5}} {
+	for _, r := range []Regularizer{Probabilistic{Lambda: 1}, Probabilistic{Lambda: 1, PriorPrecision: 2, Paper: true},
+		Clustered{Lambda: 1, Eta: 0.1, Count: 1.5}} {
 		for _, size := range [][2]int{{2, 1}, {9, 8}, {8, 8}, {8, 9}, {300, 8}} {
 			m, d := size[0], size[1]
 			full := randomMatrix(1, m, d)
@@ -239,20 +237,13 @@ func TestKindOfCouplingDependsOnlyOnSizes(t *testing.T) {
 			product(&one, &left, &right)
 			for name, w := range map[string]data.Matrix{"full": full, "rank one": one} {
 				for _, floor := range []float64{1e-6, 1e-2, 1} {
-					c, err := r.Update(testPool, &w, floor)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if _, low := c.(*lowRank); low != (m > d) {
-						t.Errorf("%T, m = %d, d = %d, %s, floor %g: %T", r, m, d, name, floor, c)
-					}
+					c := expect.Value(r.Update(testPool, &w, floor))(t)
+					_, low := c.(*lowRank)
+					expect.That(t, low == (m > d), "%T, m = %d, d = %d, %s, floor %g: %T", r, m, d, name, floor, c)
 				}
 			}
 			zero := data.NewMatrix(m, d)
-			c, err := r.Update(testPool, &zero, 1e-6)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := expect.Value(r.Update(testPool, &zero, 1e-6))(t)
 			if start, err := r.Start(testPool, m); err != nil || c != start {
 				t.Errorf("%T, m = %d, d = %d: W = 0 gives %+v, Start %+v (%v)", r, m, d, c, start, err)
 			}
@@ -264,9 +255,8 @@ func TestKindOfCouplingDependsOnlyOnSizes(t *testing.T) {
 func TestLowRankNeedsItsFloor(t *testing.T) {
 	w := randomMatrix(1, 9, 3)
 	_, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 0)
-	if err == nil || !strings.Contains(err.Error(), "raise problem.omega_floor") {
-		t.Errorf("a floor of 0: %v", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "raise problem.regularizer_options.omega_floor"),
+		"a floor of 0: %v", err)
 	// Clustered has eta.
 	if _, err := (Clustered{Lambda: 1, Eta: 0.1, Count: 2}).Update(testPool, &w, 0); err != nil {
 		t.Error(err)
@@ -278,27 +268,19 @@ func TestLowRankNeedsItsFloor(t *testing.T) {
 // the cancellation of 1/off.
 func TestLowRankInverseIsExact(t *testing.T) {
 	w := randomMatrix(4, 500, 6)
-	c, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-9))(t)
 	v := randomMatrix(5, 500, 6)
 	image, back := data.NewMatrix(500, 6), data.NewMatrix(500, 6)
 	c.Gradient(&image, &v)
 	c.Primal(&back, &image)
-	s, err := spectrumOf(testPool, &w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(spectrumOf(testPool, &w))(t)
 	condition := s.values[0] / s.trace() / (1e-9 / 500)
-	if e := relative(&back, &v); e > condition*0x1p-52 {
-		t.Errorf("V M^-1 M differs from V by %g, the condition is %g", e, condition)
-	}
+	e := relative(&back, &v)
+	expect.That(t, e <= condition*0x1p-52, "V M^-1 M differs from V by %g, the condition is %g", e, condition)
 	// tr(W Omega^-1 W^T) at the W that Omega comes from is (tr (W^T W)^1/2)^2, but
 	// for the floor.
-	if got, want := 2*c.Value(&w, nil), s.trace()*s.trace(); !(math.Abs(got-want) < 2e-9*want) {
-		t.Errorf("tr(W M^-1 W^T) = %.15g, want %.15g", got, want)
-	}
+	got, want := 2*c.Value(&w, nil), s.trace()*s.trace()
+	expect.That(t, math.Abs(got-want) < 2e-9*want, "tr(W M^-1 W^T) = %.15g, want %.15g", got, want)
 }
 
 // atAll calls every method of a coupling and returns all numbers that come out.
@@ -339,7 +321,9 @@ func TestCouplingsDoNotDependOnTheWorkers(t *testing.T) {
 		clusters[s] = s * s % 7
 	}
 	for name, make_ := range map[string]func(pool *parallel.Pool) (Coupling, error){
-		"probabilistic": func(pool *parallel.Pool) (Coupling, error) { return Probabilistic{Lambda: 1}.Update(pool, &w, 1e-4) },
+		"probabilistic": func(pool *parallel.Pool) (Coupling, error) {
+			return Probabilistic{Lambda: 1}.Update(pool, &w, 1e-4)
+		},
 		"clustered": func(pool *parallel.Pool) (Coupling, error) {
 			return Clustered{Lambda: 1, Eta: 0.1, Count: 3}.Update(pool, &w, 1e-4)
 		},
@@ -350,16 +334,10 @@ func TestCouplingsDoNotDependOnTheWorkers(t *testing.T) {
 			return MeanRegularized{Lambda1: 1, Lambda2: 0.1, Clusters: clusters}.Start(pool, m)
 		},
 	} {
-		alone, err := make_(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := expect.Value(make_(nil))(t)
 		want := atAll(alone, d)
 		for _, workers := range []int{2, 8} {
-			c, err := make_(parallel.NewPool(workers))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := expect.Value(make_(parallel.NewPool(workers)))(t)
 			var runs sync.WaitGroup
 			for range 4 {
 				runs.Go(func() {
@@ -381,14 +359,8 @@ func TestProductsReuseTheirScratch(t *testing.T) {
 	const m, d = 20_000, 8
 	v := randomMatrix(7, m, d)
 	w := data.NewMatrix(m, d)
-	learned, err := Probabilistic{Lambda: 1}.Update(nil, &v, 1e-4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mean, err := MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(nil, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	learned := expect.Value(Probabilistic{Lambda: 1}.Update(nil, &v, 1e-4))(t)
+	mean := expect.Value(MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(nil, m))(t)
 	for _, c := range []Coupling{learned, mean, Identity{M: m, Scale: 2}} {
 		const rounds = 20
 		once := func() {
@@ -403,9 +375,8 @@ func TestProductsReuseTheirScratch(t *testing.T) {
 			once()
 		}
 		runtime.ReadMemStats(&after)
-		if bytes := (after.TotalAlloc - before.TotalAlloc) / rounds; bytes > m*d*8/10 {
-			t.Errorf("%T: %d bytes a round, W has %d", c, bytes, m*d*8)
-		}
+		bytes := (after.TotalAlloc - before.TotalAlloc) / rounds
+		expect.That(t, bytes <= m*d*8/10, "%T: %d bytes a round, W has %d", c, bytes, m*d*8)
 	}
 }
 
@@ -413,14 +384,8 @@ func TestProductsReuseTheirScratch(t *testing.T) {
 func TestIncrementalPrimalAllocatesNothing(t *testing.T) {
 	const m, d = 50, 6
 	w := randomMatrix(8, m, d)
-	learned, err := Probabilistic{Lambda: 1}.Update(nil, &w, 1e-4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	mean, err := MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(nil, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	learned := expect.Value(Probabilistic{Lambda: 1}.Update(nil, &w, 1e-4))(t)
+	mean := expect.Value(MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(nil, m))(t)
 	row := make([]float64, d)
 	for _, c := range []Coupling{learned, mean, Identity{M: m, Scale: 2}} {
 		f := c.Incremental(&w)
@@ -464,21 +429,20 @@ func TestRowSumsOfVeryManyTasksAreRejected(t *testing.T) {
 		split             data.Split
 		refused           bool
 	}{
-		{RegProbabilistic, SigmaLemma9, many, true}, {RegProbabilistic, SigmaPerTask, many, true}, {RegClustered, SigmaLemma9, many, true},
-		{RegProbabilistic, SigmaSpectral, many, false}, {RegProbabilistic, SigmaPerTask, most, false},
-		{RegMean, SigmaLemma9, many, false}, {RegIndependent, SigmaPerTask, many, false},
+		{RegProbabilistic, SigmaLemma9, many, true}, {RegProbabilistic, SigmaPerTask, many, true},
+		{RegClustered, SigmaLemma9, many, true}, {RegProbabilistic, SigmaSpectral, many, false},
+		{RegProbabilistic, SigmaPerTask, most, false}, {RegMean, SigmaLemma9, many, false},
+		{RegIndependent, SigmaPerTask, many, false},
 	} {
 		cfg := Defaults()
 		cfg.Regularizer, cfg.SigmaPrime = test.regularizer, test.rule
 		_, err := NewProblem(cfg, test.split)
 		var problem config.Problem
-		want := fmt.Sprintf(`problem.sigma_prime = %q: must be "spectral" for regularizer %q with more than 20000 tasks: the sums over all pairs of 20001 would take too long`, test.rule, test.regularizer)
-		if test.refused && (!errors.As(err, &problem) || err.Error() != want) {
-			t.Errorf("%s, %s: %v, want %s", test.regularizer, test.rule, err, want)
-		}
-		if !test.refused && err != nil {
-			t.Errorf("%s, %s: %v", test.regularizer, test.rule, err)
-		}
+		want := fmt.Sprintf(`problem.sigma_prime = %q: must be "spectral" for regularizer %q with more than 20000 `+
+			`tasks: the sums over all pairs of 20001 would take too long`, test.rule, test.regularizer)
+		expect.That(t, !test.refused || errors.As(err, &problem) && err.Error() == want,
+			"%s, %s: %v, want %s", test.regularizer, test.rule, err, want)
+		expect.That(t, test.refused || err == nil, "%s, %s: %v", test.regularizer, test.rule, err)
 	}
 }
 
@@ -490,10 +454,7 @@ func TestLowRankOfManyTasksIsTheDenseCoupling(t *testing.T) {
 	const m, d = 600, 4
 	w := randomMatrix(1, m, d)
 	r := Probabilistic{Lambda: 0.3}
-	c, err := r.Update(testPool, &w, 1e-3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(r.Update(testPool, &w, 1e-3))(t)
 	twin, accuracy := denseUpdate(t, r, &w, 1e-3)
 	agree(t, "600 tasks", c, twin, d, accuracy)
 }

@@ -78,7 +78,10 @@ func parseClusters(text string) ([]int, error) {
 	for t, field := range fields {
 		number, err := strconv.ParseUint(strings.TrimSpace(field), 10, 31)
 		if err != nil {
-			return nil, fmt.Errorf("must be whole numbers with commas between them, one for each task: the cluster of task %d is %q", t+1, strings.TrimSpace(field))
+			return nil,
+				fmt.Errorf(
+					"must be whole numbers with commas between them, one for each task: the cluster of task %d is %q",
+					t+1, strings.TrimSpace(field))
 		}
 		clusters[t] = int(number)
 	}

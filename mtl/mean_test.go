@@ -13,6 +13,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -64,17 +65,18 @@ func TestMeanWithKnownOmega(t *testing.T) {
 			symmetric(3, func(s, u int) float64 { return delta(s, u) / (2 * (l1 + l2)) })},
 		{"zero", of(func(c *Config) { c.OmegaFile = written(mat.NewSymDense(3, nil)) }),
 			symmetric(3, func(s, u int) float64 { return delta(s, u) / (2 * l2) })},
-		{"one cluster by file", of(func(c *Config) { c.OmegaFile = written(centering([]int{0, 0, 0})) }), of(func(*Config) {})},
+		{"one cluster by file", of(func(c *Config) { c.OmegaFile = written(centering([]int{0, 0, 0})) }),
+			of(func(*Config) {})},
 		{"one cluster by name", of(func(c *Config) { c.Clusters = "7,7,7" }), of(func(*Config) {})},
-		{"two clusters", of(func(c *Config) { c.OmegaFile = written(centering([]int{0, 1, 0})) }), of(func(c *Config) { c.Clusters = " 3, 1 ,3" })},
+		{"two clusters", of(func(c *Config) { c.OmegaFile = written(centering([]int{0, 1, 0})) }),
+			of(func(c *Config) { c.Clusters = " 3, 1 ,3" })},
 		{"each its own", of(func(c *Config) { c.Clusters = "0,1,2" }),
 			symmetric(3, func(s, u int) float64 { return delta(s, u) / (2 * l2) })}, // (1 - 1)^2 = 0
 	} {
 		for s := range 3 {
 			for u := range 3 {
-				if !near(test.got.At(s, u), test.want.At(s, u), 1e-8) {
-					t.Errorf("%s: M[%d][%d] = %.10g, want %.10g", test.name, s, u, test.got.At(s, u), test.want.At(s, u))
-				}
+				expect.That(t, near(test.got.At(s, u), test.want.At(s, u), 1e-8),
+					"%s: M[%d][%d] = %.10g, want %.10g", test.name, s, u, test.got.At(s, u), test.want.At(s, u))
 			}
 		}
 	}
@@ -91,13 +93,16 @@ func TestOmegaFileFaults(t *testing.T) {
 		{"few rows", "1,0\n", "omega.csv: omega has 1 rows: it must have one for each of the 2 tasks"},
 		{"many rows", "1,0\n0,1\n0,0\n", "omega.csv:3: omega has more than 2 rows: it must have one for each task"},
 		{"empty", "", "omega.csv: omega has 0 rows: …"},
-		{"not symmetric", "1,0.5\n\n0.4,1\n", "omega.csv:3:1: omega must be symmetric: this is 0.4, and 0.5 in row 1, column 2"},
+		{"not symmetric", "1,0.5\n\n0.4,1\n",
+			"omega.csv:3:1: omega must be symmetric: this is 0.4, and 0.5 in row 1, column 2"},
 		{"indefinite", "1,2\n2,1\n", "omega.csv: omega has the eigenvalue -1: it must be positive semidefinite"},
-		{"quotes", "1,\"0\n0,1\n", `omega.csv:2:5: not comma-separated values: extraneous or missing " in quoted-field`},
+		{"quotes", "1,\"0\n0,1\n",
+			`omega.csv:2:5: not comma-separated values: extraneous or missing " in quoted-field`},
 	} {
 		_, err := parseOmega(strings.NewReader(test.text), "omega.csv", 2)
 		var parse *data.ParseError
-		if part, cut := strings.CutSuffix(test.want, "…"); !errors.As(err, &parse) || !strings.HasPrefix(err.Error(), part) || !cut && err.Error() != part {
+		if part, cut := strings.CutSuffix(test.want, "…"); !errors.As(err, &parse) ||
+			!strings.HasPrefix(err.Error(), part) || !cut && err.Error() != part {
 			t.Errorf("%s: %v, want %s", test.name, err, test.want)
 		}
 	}
@@ -113,7 +118,8 @@ func TestOmegaFileFaults(t *testing.T) {
 
 // No file makes the parser panic, and every accepted file gives a coupling.
 func FuzzOmegaFile(f *testing.F) {
-	for _, seed := range []string{"", "1,0\n0,1\n", "1,2\n2,4", "1e100,-1e100\n-1e100,1e100\n", "0,0\n0,0\n", "\"1\",0\r\n0,1e-300\r\n", "1,-2e-7\n0,0"} {
+	for _, seed := range []string{"", "1,0\n0,1\n", "1,2\n2,4", "1e100,-1e100\n-1e100,1e100\n", "0,0\n0,0\n",
+		"\"1\",0\r\n0,1e-300\r\n", "1,-2e-7\n0,0"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -123,9 +129,8 @@ func FuzzOmegaFile(f *testing.F) {
 		}
 		for i := range 2 {
 			for j := range 2 {
-				if omega.At(i, j) != omega.At(j, i) || math.IsNaN(omega.At(i, j)) {
-					t.Fatalf("%q: Omega[%d][%d] = %g", text, i, j, omega.At(i, j))
-				}
+				expect.Must(t, omega.At(i, j) == omega.At(j, i) && !math.IsNaN(omega.At(i, j)),
+					"%q: Omega[%d][%d] = %g", text, i, j, omega.At(i, j))
 			}
 		}
 		if math.Max(math.Abs(omega.At(0, 0)), math.Abs(omega.At(1, 1))) > 1e6 {
@@ -146,26 +151,23 @@ func TestRegularizersRejectWrongSizes(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Regularizer, c.ClusterCount = RegClustered, 3 },
-			"problem.cluster_count = 3: must be below the number of tasks, which is 3"},
+			"problem.regularizer_options.cluster_count = 3: must be below the number of tasks, which is 3"},
 		{func(c *Config) { c.Regularizer, c.Clusters = RegMean, "0,1" },
-			`problem.clusters = "0,1": must have a number for each of the 3 tasks: it has 2`},
+			`problem.regularizer_options.clusters = "0,1": must have a number for each of the 3 tasks: it has 2`},
 	} {
 		cfg := Defaults()
 		test.change(&cfg)
 		_, err := NewProblem(cfg, split)
 		var problem config.Problem
-		if !errors.As(err, &problem) || err.Error() != test.want {
-			t.Errorf("%v, want %s", err, test.want)
-		}
+		expect.That(t, errors.As(err, &problem) && err.Error() == test.want, "%v, want %s", err, test.want)
 	}
 	for _, r := range []MeanRegularized{
 		{Lambda1: 1, Lambda2: 1, Clusters: []int{0, 1}},
 		{Lambda1: 1, Lambda2: 1, Omega: mat.NewSymDense(2, nil)},
 		{Lambda1: 1, Lambda2: 1, Omega: mat.NewSymDense(3, []float64{1, 2, 0, 2, 1, 0, 0, 0, 1})},
 	} {
-		if _, err := r.Start(testPool, 3); err == nil {
-			t.Errorf("%+v was taken for 3 tasks", r)
-		}
+		_, err := r.Start(testPool, 3)
+		expect.That(t, err != nil, "%+v was taken for 3 tasks", r)
 	}
 }
 
@@ -177,32 +179,41 @@ func TestRegularizerConfig(t *testing.T) {
 	}{
 		{"defaults", func(*Config) {}, ""},
 		{"unknown", func(c *Config) { c.Regularizer = "cluster" },
-			`regularizer = "cluster": must be one of independent, mean, clustered, probabilistic, graphical (did you mean "clustered"?)`},
-		{"graphical without l1 and l2", func(c *Config) { c.Regularizer, c.Lambda1, c.Lambda2 = RegGraphical, 0, 0 }, ""},
-		{"mean without lambda1", func(c *Config) { c.Regularizer, c.Lambda1 = RegMean, 0 }, "lambda1 = 0: must be in [1e-12, 1e12]"},
-		{"negative l2", func(c *Config) { c.Regularizer, c.Lambda2 = RegGraphical, -1 }, "lambda2 = -1: must be in [0, 1e12]"},
-		{"graphical with sigma under the default convention", func(c *Config) { c.Regularizer, c.PriorPrecision = RegGraphical, 2 }, ""},
+			`regularizer = "cluster": must be one of independent, mean, clustered, probabilistic, ` +
+				`graphical (did you mean "clustered"?)`},
+		{"graphical without l1 and l2", func(c *Config) { c.Regularizer, c.Lambda1, c.Lambda2 = RegGraphical, 0, 0 },
+			""},
+		{"mean without lambda1", func(c *Config) { c.Regularizer, c.Lambda1 = RegMean, 0 },
+			"lambda1 = 0: must be in [1e-12, 1e12]"},
+		{"negative l2", func(c *Config) { c.Regularizer, c.Lambda2 = RegGraphical, -1 },
+			"lambda2 = -1: must be in [0, 1e12]"},
+		{"graphical with sigma under the default convention",
+			func(c *Config) { c.Regularizer, c.PriorPrecision = RegGraphical, 2 }, ""},
 		{"probabilistic with sigma under the authors' convention", func(c *Config) { c.PriorPrecision = 2 },
 			`prior_precision = 2: must be 0 for "probabilistic" under convention "authors", which has no such term`},
 		{"eta", func(c *Config) { c.Eta = 0 }, "eta = 0: must be in [1e-12, 1e12]"},
 		{"cluster count", func(c *Config) { c.ClusterCount = 0 }, "cluster_count = 0: must be in (0, 1e6]"},
 		{"clusters", func(c *Config) { c.Clusters = "0,x" },
-			`clusters = "0,x": must be whole numbers with commas between them, one for each task: the cluster of task 2 is "x"`},
+			`clusters = "0,x": must be whole numbers with commas between them, one for each task: ` +
+				`the cluster of task 2 is "x"`},
 		{"negative cluster", func(c *Config) { c.Clusters = "-1,0" },
-			`clusters = "-1,0": must be whole numbers with commas between them, one for each task: the cluster of task 1 is "-1"`},
+			`clusters = "-1,0": must be whole numbers with commas between them, one for each task: ` +
+				`the cluster of task 1 is "-1"`},
 		{"two Omegas", func(c *Config) { c.Clusters, c.OmegaFile = "0", "x.csv" },
 			`omega_file = "x.csv": must be empty when clusters are given: they are another Omega`},
 		{"warm clustered", func(c *Config) { c.Regularizer, c.WarmOmega = RegClustered, 1 }, ""},
 		{"warm graphical", func(c *Config) { c.Regularizer, c.WarmOmega = RegGraphical, 1 }, ""},
 		{"warm mean", func(c *Config) { c.Regularizer, c.WarmOmega = RegMean, 1 },
-			`warm_omega = 1: must be 0: regularizer "mean" does not learn its coupling`},
+			`warm_start = 1: must be 0: regularizer "mean" does not learn its coupling`},
 	} {
 		cfg := Defaults()
 		test.change(&cfg)
 		c := config.NewChecker()
 		cfg.Validate(c)
-		if got := fmt.Sprint(c.Problems()); got != "["+test.want+"]" {
-			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		got := fmt.Sprint(c.Problems())
+		if test.want != "" && !strings.HasPrefix(test.want, "regularizer = ") {
+			test.want = "regularizer_options." + test.want
 		}
+		expect.That(t, got == "["+test.want+"]", "%s: %s, want %s", test.name, got, test.want)
 	}
 }

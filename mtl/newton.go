@@ -186,7 +186,8 @@ func (n *newton) step(ctx context.Context, accuracy float64, sweeps int) bool {
 	kernel.Axpy(1, t.Data, n.u.Data)
 	for n.evaluate(); n.sweeps < sweeps; n.evaluate() {
 		const rounding = 1e-14
-		if n.gap < gap && n.primal() <= before+float64(rounding*math.Abs(before)) || n.primal() <= before+float64(1e-4*rate*slope) {
+		if n.gap < gap && n.primal() <= before+float64(rounding*math.Abs(before)) ||
+			n.primal() <= before+float64(1e-4*rate*slope) {
 			return true
 		}
 		if rate < 1e-9 {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/parallel"
 )
 
@@ -78,15 +79,14 @@ func TestSoftmaxOptimaAgreeWithAGenericSolver(t *testing.T) {
 				Func: func(w []float64) float64 { return plainSoftmax(p, a, w, make([]float64, len(w))) },
 				Grad: func(gradient, w []float64) { plainSoftmax(p, a, w, gradient) },
 			}
-			found, err := optimize.Minimize(problem, make([]float64, 3*p.Values()), &optimize.Settings{GradientThreshold: 1e-6}, &optimize.BFGS{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := expect.Value(optimize.Minimize(problem, make([]float64, 3*p.Values()),
+				&optimize.Settings{GradientThreshold: 1e-6}, &optimize.BFGS{}))(t)
 			want := found.F + constant
 			for _, gap := range []float64{0.3, 1e-2, 1e-5, 1e-11} {
 				o := p.Solver(testPool, gap, 10_000).Optimize(t.Context(), c, nil)
 				if o.RelativeGap > gap || o.Primal < want-1e-9*math.Abs(want) || o.Lower() > want+1e-9*math.Abs(want) {
-					t.Errorf("gap %g: P* in [%.12g, %.12g], relative gap %g; the generic solver finds %.12g", gap, o.Lower(), o.Primal, o.RelativeGap, want)
+					t.Errorf("gap %g: P* in [%.12g, %.12g], relative gap %g; the generic solver finds %.12g", gap,
+						o.Lower(), o.Primal, o.RelativeGap, want)
 				}
 				if gap > 1e-10 {
 					continue
@@ -111,9 +111,7 @@ func TestSoftmaxCertificateIsADualityGap(t *testing.T) {
 	p := mustProblem(t, cfg, severalClasses(randomSplit(8, 5, 20, 15, 30), 4))
 	c := mustStart(t, p)
 	o := p.Solver(testPool, 0.05, 1000).Optimize(t.Context(), c, nil)
-	if o.Gap < 1e-6 {
-		t.Fatalf("the gap %g is too small to compare", o.Gap)
-	}
+	expect.Must(t, o.Gap >= 1e-6, "the gap %g is too small to compare", o.Gap)
 	dual := 0.0
 	for k := range o.Duals.Alpha {
 		for j, a := range o.Duals.Alpha[k] {
@@ -129,9 +127,8 @@ func TestSoftmaxCertificateIsADualityGap(t *testing.T) {
 	w := p.NewWeights()
 	c.Primal(&w, &v)
 	dual += dot(&v, &w) / 2
-	if !near(o.Dual, dual, 1e-12) || !near(o.Gap, o.Primal+dual, 1e-10) {
-		t.Errorf("D = %.15g and gap %.15g, by the conjugate %.15g and %.15g", o.Dual, o.Gap, dual, o.Primal+dual)
-	}
+	expect.That(t, near(o.Dual, dual, 1e-12) && near(o.Gap, o.Primal+dual, 1e-10),
+		"D = %.15g and gap %.15g, by the conjugate %.15g and %.15g", o.Dual, o.Gap, dual, o.Primal+dual)
 }
 
 // curvedLosses returns the names of the losses of one score that Newton's method solves.
@@ -151,21 +148,15 @@ func newtonSolves(t *testing.T, loss string, split data.Split) {
 	cfg := Defaults()
 	cfg.Loss, cfg.WarmOmega = loss, 1
 	p := mustProblem(t, cfg, split)
-	c, err := p.Solver(testPool, 1e-3, 100).LearnCoupling(t.Context(), 1, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Solver(testPool, 1e-3, 100).LearnCoupling(t.Context(), 1, 0.1))(t)
 	want := p.Solver(testPool, 1e-10, patience).Optimize(t.Context(), c, nil)
 	o := p.Solver(testPool, 1e-11, 1000).newton(t.Context(), c, nil)
-	if o.RelativeGap > 1e-11 || want.RelativeGap > 1e-10 || !near(o.Primal, want.Primal, 1e-9) {
-		t.Errorf("P* = %.14g with relative gap %g, coordinate steps find %.14g", o.Primal, o.RelativeGap, want.Primal)
-	}
+	expect.That(t, o.RelativeGap <= 1e-11 && want.RelativeGap <= 1e-10 && near(o.Primal, want.Primal, 1e-9),
+		"P* = %.14g with relative gap %g, coordinate steps find %.14g", o.Primal, o.RelativeGap, want.Primal)
 	image := p.NewWeights() // W = V M, which the dual objective is of
 	c.Primal(&image, &o.Duals.V)
 	of := p.Evaluate(testPool, c, &image, &o.Duals.V, o.Duals.Alpha)
-	if !near(of.Dual, o.Dual, 1e-9) {
-		t.Errorf("D = %.14g, evaluated %.14g", o.Dual, of.Dual)
-	}
+	expect.That(t, near(of.Dual, o.Dual, 1e-9), "D = %.14g, evaluated %.14g", o.Dual, of.Dual)
 }
 
 // Coordinate steps take long on features of very different sizes, and with a small lambda;
@@ -190,11 +181,12 @@ func optimumOnUnscaledFeatures(t *testing.T, loss string) {
 	p := mustProblem(t, cfg, split)
 	c := mustStart(t, p)
 	o := p.Solver(testPool, 1e-9, 500).Optimize(t.Context(), c, nil)
-	if o.RelativeGap > 1e-9 || o.Sweeps <= patience {
-		t.Errorf("relative gap %g after %d sweeps", o.RelativeGap, o.Sweeps)
-	}
-	if short := p.Solver(testPool, 1e-9, patience).Optimize(t.Context(), c, nil); short.RelativeGap < 1e-6 || short.Lower() > o.Primal || short.Primal < o.Lower() {
-		t.Errorf("coordinate steps reach the relative gap %g, P* in [%.12g, %.12g]: the test needs worse features", short.RelativeGap, short.Lower(), short.Primal)
+	expect.That(t, o.RelativeGap <= 1e-9 && o.Sweeps > patience,
+		"relative gap %g after %d sweeps", o.RelativeGap, o.Sweeps)
+	if short := p.Solver(testPool, 1e-9, patience).Optimize(t.Context(), c, nil); short.RelativeGap < 1e-6 ||
+		short.Lower() > o.Primal || short.Primal < o.Lower() {
+		t.Errorf("coordinate steps reach the relative gap %g, P* in [%.12g, %.12g]: the test needs worse features",
+			short.RelativeGap, short.Lower(), short.Primal)
 	}
 }
 
@@ -213,13 +205,13 @@ func TestSoftmaxOptimumOfSharedTasks(t *testing.T) {
 			one = o
 		}
 		for j, x := range o.W.Data {
-			if x != one.W.Data[j] {
-				t.Fatalf("w[%d] = %.17g with %d workers, %.17g with one", j, x, workers, one.W.Data[j])
-			}
+			expect.Must(t, x == one.W.Data[j],
+				"w[%d] = %.17g with %d workers, %.17g with one", j, x, workers, one.W.Data[j])
 		}
 	}
 	p := mustProblem(t, cfg, data.Split{Train: data.Merge(split.Train), Test: data.Merge(split.Test)})
-	if o := p.Solver(testPool, 1e-9, 1000).Optimize(t.Context(), mustStart(t, p), nil); !near(o.Primal, one.Primal, 1e-8) || o.RelativeGap > 1e-9 {
+	if o := p.Solver(testPool, 1e-9, 1000).Optimize(t.Context(), mustStart(t, p), nil); !near(o.Primal, one.Primal,
+		1e-8) || o.RelativeGap > 1e-9 {
 		t.Errorf("P* = %.12g of one device, %.12g of three", o.Primal, one.Primal)
 	}
 }
@@ -232,9 +224,8 @@ func TestSoftmaxOptimumStartsAndEnds(t *testing.T) {
 	p := mustProblem(t, cfg, severalClasses(randomSplit(12, 5, 20, 15, 30), 4))
 	c := mustStart(t, p)
 	best := p.Solver(testPool, 1e-10, 1000).Optimize(t.Context(), c, nil)
-	if again := p.Solver(testPool, 1e-9, 1000).Optimize(t.Context(), c, best.Duals); again.Sweeps > 1 {
-		t.Errorf("%d passes from the optimum, want 1", again.Sweeps)
-	}
+	again := p.Solver(testPool, 1e-9, 1000).Optimize(t.Context(), c, best.Duals)
+	expect.That(t, again.Sweeps <= 1, "%d passes from the optimum, want 1", again.Sweeps)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, o := range map[string]*Optimum{
@@ -242,14 +233,13 @@ func TestSoftmaxOptimumStartsAndEnds(t *testing.T) {
 		"four sweeps":      p.Solver(testPool, 1e-10, 4).Optimize(t.Context(), c, nil),
 	} {
 		if o.Sweeps > 5 || o.RelativeGap < 1e-8 || o.Lower() > best.Primal || o.Primal < best.Lower() {
-			t.Errorf("%s: P* in [%g, %g] after %d sweeps, relative gap %g; it is %g", name, o.Lower(), o.Primal, o.Sweeps, o.RelativeGap, best.Primal)
+			t.Errorf("%s: P* in [%g, %g] after %d sweeps, relative gap %g; it is %g", name, o.Lower(), o.Primal,
+				o.Sweeps, o.RelativeGap, best.Primal)
 		}
 	}
-	learned, err := p.Solver(testPool, 1e-4, 1000).LearnCoupling(t.Context(), 3, 0.01)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if o, err := p.Solver(testPool, 1e-6, 1000).AlternatingOptimum(t.Context(), learned, 3); err != nil || !(o.Primal < best.Primal*10) {
+	learned := expect.Value(p.Solver(testPool, 1e-4, 1000).LearnCoupling(t.Context(), 3, 0.01))(t)
+	if o, err := p.Solver(testPool, 1e-6, 1000).AlternatingOptimum(t.Context(), learned, 3); err != nil ||
+		!(o.Primal < best.Primal*10) {
 		t.Errorf("alternation: %v, %v", o.Primal, err)
 	}
 }
@@ -259,7 +249,8 @@ func TestSoftmaxConfiguration(t *testing.T) {
 	cfg := Defaults()
 	cfg.Loss = LossSoftmax
 	_, err := NewProblem(cfg, randomSplit(1, 3, 5, 5))
-	if want := `problem.loss = "softmax": must be another, or data.target "classes": data set "random" has no class numbers`; fmt.Sprint(err) != want {
+	if want := `problem.loss = "softmax": must be another, or data.target "classes": data set "random" has no class ` +
+		`numbers`; fmt.Sprint(err) != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
@@ -289,8 +280,7 @@ func TestHessianOfSoftmax(t *testing.T) {
 	c.Primal(&d, &e)
 	n.curve(&got, &d, &e)
 	for j, x := range got.Data {
-		if want := (above.Data[j] - below.Data[j]) / (2 * h); !near(x, want, 1e-8) {
-			t.Fatalf("element %d is %.12g, the difference quotient %.12g", j, x, want)
-		}
+		want := (above.Data[j] - below.Data[j]) / (2 * h)
+		expect.Must(t, near(x, want, 1e-8), "element %d is %.12g, the difference quotient %.12g", j, x, want)
 	}
 }

@@ -39,7 +39,7 @@ func (p *Problem) Evaluate(pool *Pool, c Coupling, w, v *data.Matrix, duals [][]
 
 // Evaluate is that of Problem on the tasks of the sample. The sums of loss and loss* over n of
 // m tasks are multiplied by m/n, R is exact, and the errors are those of the sample. Weak
-// duality holds only for all tasks.
+// duality holds only for all tasks: the gap of others is unknown.
 //
 // W = grad R*(sent), where sent is V or, for a server that does not have all of V yet, an older
 // V. P(W) and D(a) bound the optimum for any W and any a, so that the gap stays a certificate.
@@ -53,6 +53,7 @@ func (s *Sample) Evaluate(pool *Pool, c Coupling, w, sent, v *data.Matrix, duals
 	}
 	loss = float64(loss * s.weight)
 	conjugate = float64(conjugate * s.weight)
+	w = p.means(w)
 	reg := valueOf(c, w, sent)
 	o := Objective{Primal: loss + reg, Dual: math.NaN(), Gap: math.NaN()}
 	o.TrainError, o.TrainErrorClients = p.errors(fits[0], s.tasks, s.taskOf)
@@ -69,8 +70,10 @@ func (s *Sample) Evaluate(pool *Pool, c Coupling, w, sent, v *data.Matrix, duals
 		}
 		// R*(V) = <V, W> - R(W) at W = grad R*(V).
 		o.Dual = conjugate + dot(v, w) - reg
-		o.Gap = o.Primal + o.Dual
-		if invariants.Enabled && s.all() && o.Gap < -1e-9*math.Abs(o.Primal) {
+		if s.all() {
+			o.Gap = o.Primal + o.Dual
+		}
+		if invariants.Enabled && o.Gap < -1e-9*math.Abs(o.Primal) {
 			panic("mtl: weak duality is broken: the gap is negative")
 		}
 	}
@@ -93,8 +96,7 @@ func (p *Problem) LocalRMS(device int, w []float64) (mean, rms float64) {
 	task := p.Train.Open(device)
 	defer task.Close()
 	sum, squares := 0.0, 0.0
-	p.eachRow(task.Client, w, func(i int, z []float64) {
-		loss := p.loss(z, task.Y[i])
+	p.eachLoss(task.Client, w, func(_ int, _ []float64, loss float64) {
 		sum += loss
 		squares += float64(loss * loss)
 	})
@@ -117,6 +119,13 @@ func (p *Problem) SampledLoss(device int, w []float64, rows int, s Stream) float
 	}
 	sum := 0.0
 	for block := range slices.Chunk(drawn, BlockRows) {
+		if n := p.models(len(w)); n > 0 {
+			_, losses := g.mix(task.Client, block, w, n)
+			for _, loss := range losses {
+				sum += loss
+			}
+			continue
+		}
 		z := g.forward(task.Client, block, w)
 		for i, row := range block {
 			sum += p.loss(z[i*p.Outputs:][:p.Outputs], task.Y[row])
@@ -130,16 +139,18 @@ func (l *RowLoss) heldOutErrors(fits []fit) (byRows, overGroups float64) {
 	return l.errors(fits, len(fits), func(i int) int { return i })
 }
 
+// errorOf returns the error of rows.
+func (l *RowLoss) errorOf(f fit) float64 {
+	e := f.miss / float64(f.rows)
+	if l.real {
+		e = math.Sqrt(e)
+	}
+	return e
+}
+
 // errors returns the error of all rows together, and the mean over groups with rows of the errors of
 // their rows; NaN without rows.
 func (l *RowLoss) errors(parts []fit, groups int, groupOf func(int) int) (byRows, overGroups float64) {
-	errorOf := func(f fit) float64 {
-		e := f.miss / float64(f.rows)
-		if l.real {
-			e = math.Sqrt(e)
-		}
-		return e
-	}
 	var all fit
 	sums := make([]fit, groups)
 	for i := range parts {
@@ -151,9 +162,9 @@ func (l *RowLoss) errors(parts []fit, groups int, groupOf func(int) int) (byRows
 	sum, filled := 0.0, 0
 	for _, of := range sums {
 		if of.rows > 0 {
-			sum += errorOf(of)
+			sum += l.errorOf(of)
 			filled++
 		}
 	}
-	return errorOf(all), sum / float64(filled)
+	return l.errorOf(all), sum / float64(filled)
 }

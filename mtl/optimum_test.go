@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // Weak duality and the certificate, for every regularizer and both scalings.
@@ -17,14 +18,10 @@ func TestOptimizeCertifiesItsOptimum(t *testing.T) {
 			cfg := Defaults()
 			cfg.Regularizer, cfg.LossScaling, cfg.Lambda = reg, scaling, 0.05
 			p := mustProblem(t, cfg, split)
-			c, err := p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 3, 0.1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := expect.Value(p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 3, 0.1))(t)
 			o := p.Solver(testPool, 1e-8, 20000).Optimize(t.Context(), c, nil)
-			if o.RelativeGap > 1e-8 || o.Gap < -1e-12 {
-				t.Errorf("%s/%s: relative gap %g after %d sweeps", reg, scaling, o.RelativeGap, o.Sweeps)
-			}
+			expect.That(t, o.RelativeGap <= 1e-8 && o.Gap >= -1e-12,
+				"%s/%s: relative gap %g after %d sweeps", reg, scaling, o.RelativeGap, o.Sweeps)
 			// No nearby W may have a lower objective: P is convex.
 			for seed := range uint64(20) {
 				w := randomMatrix(seed, 3, 6)
@@ -43,10 +40,7 @@ func TestOptimizeCertifiesItsOptimum(t *testing.T) {
 func TestEvaluateAgainstDefinition(t *testing.T) {
 	cfg := Defaults()
 	p := mustProblem(t, cfg, randomSplit(2, 5, 8, 6))
-	c, err := p.Solver(testPool, 1e-4, 500).LearnCoupling(t.Context(), 2, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Solver(testPool, 1e-4, 500).LearnCoupling(t.Context(), 2, 0.1))(t)
 	o := p.Solver(testPool, 1e-3, 50).Optimize(t.Context(), c, nil)
 	z := p.NewWeights()
 	c.Gradient(&z, &o.W)
@@ -71,8 +65,10 @@ func TestEvaluateAgainstDefinition(t *testing.T) {
 			dual += 0.5 * o.Duals.V.Row(s)[j] * o.W.Row(s)[j]
 		}
 	}
-	if !near(o.Primal, primal, 1e-10) || !near(o.Dual, dual, 1e-12) || !near(o.Gap, primal+dual, 1e-9) || !near(o.TrainError, wrong, 1e-15) {
-		t.Errorf("P, D, gap, error = %g, %g, %g, %g; want %g, %g, %g, %g", o.Primal, o.Dual, o.Gap, o.TrainError, primal, dual, primal+dual, wrong)
+	if !near(o.Primal, primal, 1e-10) || !near(o.Dual, dual, 1e-12) || !near(o.Gap, primal+dual, 1e-9) ||
+		!near(o.TrainError, wrong, 1e-15) {
+		t.Errorf("P, D, gap, error = %g, %g, %g, %g; want %g, %g, %g, %g", o.Primal, o.Dual, o.Gap, o.TrainError,
+			primal, dual, primal+dual, wrong)
 	}
 }
 
@@ -83,18 +79,15 @@ func TestNewProblemRejectsInvalidData(t *testing.T) {
 		split.Train.Clients[0].Y[i] = 1
 	}
 	split.Train.Clients[1].Y[0] = -1
-	if _, err := NewProblem(Defaults(), split); err != nil {
-		t.Errorf("one class within a task was rejected: %v", err)
-	}
+	_, err := NewProblem(Defaults(), split)
+	expect.That(t, err == nil, "one class within a task was rejected: %v", err)
 	for i := range split.Train.Clients[1].Y {
 		split.Train.Clients[1].Y[i] = 1
 	}
-	if _, err := NewProblem(Defaults(), split); err == nil {
-		t.Error("labels of one class over all tasks were taken")
-	}
-	if _, err := NewProblem(Defaults(), data.Split{Train: &data.Set{}, Test: &data.Set{}}); err == nil {
-		t.Error("a set without tasks was taken")
-	}
+	_, err = NewProblem(Defaults(), split)
+	expect.That(t, err != nil, "labels of one class over all tasks were taken")
+	_, err = NewProblem(Defaults(), data.Split{Train: &data.Set{}, Test: &data.Set{}})
+	expect.That(t, err != nil, "a set without tasks was taken")
 }
 
 // Permuting the tasks permutes the solution.
@@ -108,20 +101,15 @@ func TestPermutingTasksPermutesTheOptimum(t *testing.T) {
 	var optima []*Optimum
 	for _, s := range []data.Split{split, flip} {
 		p := mustProblem(t, Defaults(), s)
-		c, err := p.Solver(testPool, 1e-10, 20000).LearnCoupling(t.Context(), 2, 0.1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Value(p.Solver(testPool, 1e-10, 20000).LearnCoupling(t.Context(), 2, 0.1))(t)
 		optima = append(optima, p.Solver(testPool, 1e-10, 20000).Optimize(t.Context(), c, nil))
 	}
-	if !near(optima[0].Primal, optima[1].Primal, 1e-7) {
-		t.Errorf("P* = %.12g, but %.12g with the tasks reversed", optima[0].Primal, optima[1].Primal)
-	}
+	expect.That(t, near(optima[0].Primal, optima[1].Primal, 1e-7),
+		"P* = %.12g, but %.12g with the tasks reversed", optima[0].Primal, optima[1].Primal)
 	for s := range 3 {
 		for j := range 6 {
-			if a, b := optima[0].W.Row(s)[j], optima[1].W.Row(2 - s)[j]; !near(a, b, 1e-3) {
-				t.Errorf("w_%d[%d] = %g, reversed %g", s, j, a, b)
-			}
+			a, b := optima[0].W.Row(s)[j], optima[1].W.Row(2 - s)[j]
+			expect.That(t, near(a, b, 1e-3), "w_%d[%d] = %g, reversed %g", s, j, a, b)
 		}
 	}
 }
@@ -149,18 +137,18 @@ func TestCentralSolverStops(t *testing.T) {
 	cancel()
 	const never = -1 // a gap that no number of sweeps reaches
 	o := p.Solver(testPool, never, math.MaxInt).Optimize(ctx, c, nil)
-	if o.Sweeps != 0 || !(o.Gap > 0) || o.Lower() > whole.Primal || o.Primal < whole.Lower() {
-		t.Errorf("after %d sweeps: P = %g, gap %g; the optimum is %g", o.Sweeps, o.Primal, o.Gap, whole.Primal)
-	}
+	expect.That(t, o.Sweeps == 0 && o.Gap > 0 && o.Lower() <= whole.Primal && o.Primal >= whole.Lower(),
+		"after %d sweeps: P = %g, gap %g; the optimum is %g", o.Sweeps, o.Primal, o.Gap, whole.Primal)
 	ctx = &countdown{t.Context(), 500}
 	o = p.Solver(testPool, never, math.MaxInt).Optimize(ctx, c, nil)
-	if o.Sweeps != 500 || math.Abs(o.Primal-whole.Primal) > math.Max(o.Gap, 0)+whole.Gap+1e-12 { // both gaps are rounded
-		t.Errorf("after %d sweeps: P = %g, gap %g; the optimum is %g", o.Sweeps, o.Primal, o.Gap, whole.Primal)
-	}
+	// both gaps are rounded
+	expect.That(t, o.Sweeps == 500 && math.Abs(o.Primal-whole.Primal) <= math.Max(o.Gap, 0)+whole.Gap+1e-12,
+		"after %d sweeps: P = %g, gap %g; the optimum is %g", o.Sweeps, o.Primal, o.Gap, whole.Primal)
 	if _, err := p.Solver(testPool, never, math.MaxInt).LearnCoupling(ctx, 2, 0.1); !errors.Is(err, context.Canceled) {
 		t.Errorf("learning the coupling: error %v", err)
 	}
-	if _, err := p.Solver(testPool, never, math.MaxInt).AlternatingOptimum(ctx, c, 5); !errors.Is(err, context.Canceled) {
+	if _, err := p.Solver(testPool, never, math.MaxInt).AlternatingOptimum(ctx, c, 5); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("alternation: error %v", err)
 	}
 }
@@ -176,7 +164,8 @@ func TestOptimumSeparatesTheTermsInOmega(t *testing.T) {
 		c.Constant = constant
 		o := p.Solver(testPool, 1e-6, 20_000).Optimize(t.Context(), c, nil)
 		if o.Constant != constant || !near(o.RelativeGap, o.Gap/(o.Primal-constant), 1e-12) {
-			t.Errorf("R(0) = %g: Constant %g, gap %g, relative gap %g, P = %g", constant, o.Constant, o.Gap, o.RelativeGap, o.Primal)
+			t.Errorf("R(0) = %g: Constant %g, gap %g, relative gap %g, P = %g", constant, o.Constant, o.Gap,
+				o.RelativeGap, o.Primal)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/rng"
 )
@@ -74,13 +75,10 @@ func expanded(t testing.TB, cfg Config, split data.Split) (*Problem, *Problem) {
 
 func close(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s has %d values, the expansion %d", what, len(got), len(want))
-	}
+	expect.Must(t, len(got) == len(want), "%s has %d values, the expansion %d", what, len(got), len(want))
 	for i := range got {
-		if !near(got[i], want[i], tolerance) {
-			t.Fatalf("%s[%d] = %.17g, the expansion has %.17g", what, i, got[i], want[i])
-		}
+		expect.Must(t, near(got[i], want[i], tolerance),
+			"%s[%d] = %.17g, the expansion has %.17g", what, i, got[i], want[i])
 	}
 }
 
@@ -96,9 +94,8 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 				cfg.Loss = loss
 				p, wide := expanded(t, cfg, severalClasses(randomSplit(3, 5, 14, 9, 12), 3))
 				c := r.coupling(t, p)
-				if p.Values() != 15 || p.Outputs != 3 || wide.Values() != 15 {
-					t.Fatalf("%d values of %d outputs, %d of the expansion", p.Values(), p.Outputs, wide.Values())
-				}
+				expect.Must(t, p.Values() == 15 && p.Outputs == 3 && wide.Values() == 15,
+					"%d values of %d outputs, %d of the expansion", p.Values(), p.Outputs, wide.Values())
 				duals, other := p.NewDuals(), wide.NewDuals()
 				w := p.NewWeights()
 				for round := range 3 {
@@ -117,9 +114,7 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 								moved -= wide.Subproblem(k, curvature).Step(other.Alpha[k], twin, 3*i+class)
 							}
 						}
-						if moved != 0 {
-							t.Errorf("%d more coordinates moved", moved)
-						}
+						expect.That(t, moved == 0, "%d more coordinates moved", moved)
 						close(t, "alpha", duals.Alpha[k], other.Alpha[k], 1e-12)
 						close(t, "u", u, twin, 1e-12)
 						before := make([]float64, len(duals.Alpha[k]))
@@ -133,7 +128,8 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 								half[j] /= 2
 							}
 							theta := p.Subproblem(k, curvature).Theta(before, half, w.Row(k))
-							if twin := wide.Subproblem(k, curvature).Theta(before, half, w.Row(k)); !near(theta, twin, 1e-6) || theta <= 0 {
+							if twin := wide.Subproblem(k, curvature).Theta(before, half, w.Row(k)); !near(theta, twin,
+								1e-6) || theta <= 0 {
 								t.Errorf("theta = %g, that of the expansion %g", theta, twin)
 							}
 						}
@@ -142,16 +138,16 @@ func TestOneVsRestIsABlockProblem(t *testing.T) {
 					wide.RecomputeV(testPool, other)
 					close(t, "V", duals.V.Data, other.V.Data, 1e-12)
 					c.Primal(&w, &duals.V)
-					o, twin := p.Evaluate(testPool, c, &w, &duals.V, duals.Alpha), wide.Evaluate(testPool, c, &w, &other.V, other.Alpha)
-					close(t, "objective", []float64{o.Primal, o.Dual, o.Gap}, []float64{twin.Primal, twin.Dual, twin.Gap}, 1e-11)
-					if o.Gap < -1e-12*math.Abs(o.Primal) {
-						t.Errorf("weak duality: the gap is %g", o.Gap)
-					}
+					o, twin := p.Evaluate(testPool, c, &w, &duals.V, duals.Alpha),
+						wide.Evaluate(testPool, c, &w, &other.V, other.Alpha)
+					close(t, "objective", []float64{o.Primal, o.Dual, o.Gap},
+						[]float64{twin.Primal, twin.Dual, twin.Gap}, 1e-11)
+					expect.That(t, o.Gap >= -1e-12*math.Abs(o.Primal), "weak duality: the gap is %g", o.Gap)
 				}
-				o, twin := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), c, nil), wide.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), c, nil)
-				if o.RelativeGap > 1e-8 || twin.RelativeGap > 1e-8 {
-					t.Fatalf("relative gaps %g and %g", o.RelativeGap, twin.RelativeGap)
-				}
+				o, twin := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), c, nil),
+					wide.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), c, nil)
+				expect.Must(t, o.RelativeGap <= 1e-8 && twin.RelativeGap <= 1e-8,
+					"relative gaps %g and %g", o.RelativeGap, twin.RelativeGap)
 				close(t, "optimum", []float64{o.Primal, o.Constant}, []float64{twin.Primal, twin.Constant}, 1e-7)
 				close(t, "W*", o.W.Data, twin.W.Data, 1e-3)
 			})
@@ -191,9 +187,8 @@ func TestOneVsRestIsTheBinaryProblems(t *testing.T) {
 					close(t, "w", all.W.Row(task)[class*d:(class+1)*d], o.W.Row(task), 1e-4)
 				}
 			}
-			if !near(all.Primal, sum, 1e-8) {
-				t.Errorf("P* = %.12g, the sum over the classes is %.12g", all.Primal, sum)
-			}
+			expect.That(t, near(all.Primal, sum, 1e-8),
+				"P* = %.12g, the sum over the classes is %.12g", all.Primal, sum)
 		})
 	}
 }
@@ -215,10 +210,10 @@ func TestTwoClassesDoubleTheBinaryProblem(t *testing.T) {
 	}
 	two := mustProblem(t, cfg, split)
 	c := mustStart(t, one)
-	o, twice := one.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil), two.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
-	if !near(twice.Primal, 2*o.Primal, 1e-8) {
-		t.Errorf("P* = %.12g, twice the binary one is %.12g", twice.Primal, 2*o.Primal)
-	}
+	o, twice := one.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil),
+		two.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
+	expect.That(t, near(twice.Primal, 2*o.Primal, 1e-8),
+		"P* = %.12g, twice the binary one is %.12g", twice.Primal, 2*o.Primal)
 	for k := range one.Tasks() {
 		for j, w := range o.W.Row(k) {
 			if no, yes := twice.W.Row(k)[j], twice.W.Row(k)[6+j]; !near(yes, w, 1e-4) || !near(no, -w, 1e-4) {
@@ -226,9 +221,8 @@ func TestTwoClassesDoubleTheBinaryProblem(t *testing.T) {
 			}
 		}
 	}
-	if o.TrainError != twice.TrainError || o.TestError != twice.TestError || o.TestError == 0 {
-		t.Errorf("errors %g and %g, binary %g and %g", twice.TrainError, twice.TestError, o.TrainError, o.TestError)
-	}
+	expect.That(t, o.TrainError == twice.TrainError && o.TestError == twice.TestError && o.TestError != 0,
+		"errors %g and %g, binary %g and %g", twice.TrainError, twice.TestError, o.TrainError, o.TestError)
 }
 
 // The error of several classes is that of the largest score, the lowest class among equals.
@@ -243,10 +237,10 @@ func TestErrorsOfSeveralClasses(t *testing.T) {
 	p := mustProblem(t, Defaults(), data.Split{Train: train, Test: train})
 	w := p.NewWeights()
 	copy(w.Row(0), []float64{3, 1, 1, 1, 2, 1.5}) // scores: 3 1 2, 1 1 1.5, 4 2 3.5, -3 -1 -2
-	if o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil); o.TrainError != 0.75 || o.TestError != 0.75 {
-		t.Errorf("errors %g and %g, want 3/4", o.TrainError, o.TestError)
-	}
-	if got := []int{Class([]float64{2, 2, 1}), Class([]float64{1, 2, 2}), Class([]float64{0})}; got[0] != 0 || got[1] != 1 || got[2] != 0 {
+	o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil)
+	expect.That(t, o.TrainError == 0.75 && o.TestError == 0.75, "errors %g and %g, want 3/4", o.TrainError, o.TestError)
+	if got := []int{Class([]float64{2, 2, 1}), Class([]float64{1, 2, 2}), Class([]float64{0})}; got[0] != 0 ||
+		got[1] != 1 || got[2] != 0 {
 		t.Errorf("classes %v of ties, want the lowest", got)
 	}
 }
@@ -256,13 +250,11 @@ func TestMovedRows(t *testing.T) {
 	p := mustProblem(t, Defaults(), severalClasses(randomSplit(6, 4, 5, 6), 3))
 	before, after := p.NewBlocks()[0], p.NewBlocks()[0]
 	after[3], after[5], after[12] = 1, -1, 1
-	if rows := p.moved(nil, before, after); len(rows) != 2 || rows[0] != 1 || rows[1] != 4 {
-		t.Errorf("rows %v moved, want 1 and 4", rows)
-	}
-	if all, some := p.SDCAFLOPs(5, 15), p.SDCAFLOPs(5, 4); all != 5*p.StepFLOPs() || all != 15*24 || some != 4*24+11*16 {
+	rows := p.moved(nil, before, after)
+	expect.That(t, len(rows) == 2 && rows[0] == 1 && rows[1] == 4, "rows %v moved, want 1 and 4", rows)
+	if all, some := p.SDCAFLOPs(5, 15), p.SDCAFLOPs(5, 4); all != 5*p.StepFLOPs() || all != 15*24 ||
+		some != 4*24+11*16 {
 		t.Errorf("5 steps take %g and %g FLOPs", all, some)
 	}
-	if p.RowFLOPs() != 48 {
-		t.Errorf("the gradient of a row takes %g FLOPs, want 48", p.RowFLOPs())
-	}
+	expect.That(t, p.RowFLOPs() == 48, "the gradient of a row takes %g FLOPs, want 48", p.RowFLOPs())
 }

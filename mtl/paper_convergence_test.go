@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/kernel"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/rng"
@@ -21,9 +22,7 @@ func taskSigma(t testing.TB, p *Problem, c Coupling, k int) float64 {
 	t.Helper()
 	x := &p.Train.Clients[k].X
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(x.Rows, x.Stride, x.Data), mat.SVDNone) {
-		t.Fatal("no singular values")
-	}
+	expect.Must(t, svd.Factorize(mat.NewDense(x.Rows, x.Stride, x.Data), mat.SVDNone), "no singular values")
 	largest := svd.Values(nil)[0]
 	return c.Diag(p.TaskOf(k)) * largest * largest
 }
@@ -98,15 +97,12 @@ func TestConjugateOfLipschitzLossIsBounded(t *testing.T) {
 		bounded++
 		for _, y := range []float64{-1, 1} {
 			for _, a := range []float64{-1.001 * l, 1.001 * l, 5 * l} {
-				if v := p.Loss.Conjugate(a, y); !math.IsInf(v, 1) {
-					t.Errorf("L = %g: loss*(-%g) = %g at y = %g", l, a, v, y)
-				}
+				v := p.Loss.Conjugate(a, y)
+				expect.That(t, math.IsInf(v, 1), "L = %g: loss*(-%g) = %g at y = %g", l, a, v, y)
 			}
 		}
 	})
-	if bounded < 3 {
-		t.Errorf("%d Lipschitz losses", bounded)
-	}
+	expect.That(t, bounded >= 3, "%d Lipschitz losses", bounded)
 }
 
 // Appendix C: "if the functions are (1/mu)-smooth, their conjugates will be
@@ -124,14 +120,11 @@ func TestConjugateOfSmoothLossIsStronglyConvex(t *testing.T) {
 			a, b := p.Loss.Step(0, y, 2*s.Normal(), 0.1+s.Float64()), p.Loss.Step(0, y, 2*s.Normal(), 0.1+s.Float64())
 			middle := p.Loss.Conjugate((a+b)/2, y)
 			chord := (p.Loss.Conjugate(a, y) + p.Loss.Conjugate(b, y)) / 2
-			if middle > chord-mu/8*(a-b)*(a-b)+1e-12 {
-				t.Fatalf("mu = %g: loss* at the middle of %g and %g is %g, the chord %g", mu, a, b, middle, chord)
-			}
+			expect.Must(t, middle <= chord-mu/8*(a-b)*(a-b)+1e-12,
+				"mu = %g: loss* at the middle of %g and %g is %g, the chord %g", mu, a, b, middle, chord)
 		}
 	})
-	if smooth < 3 {
-		t.Errorf("%d smooth losses", smooth)
-	}
+	expect.That(t, smooth >= 3, "%d smooth losses", smooth)
 }
 
 // Definition of the duality gap, eq. gap, and eq. defOfG_k: G(alpha) = D(alpha)
@@ -144,14 +137,11 @@ func TestDualityGapIsTheSumOverTasks(t *testing.T) {
 			sum := 0.0
 			for k := range d.Alpha {
 				g := taskGap(p, f.c, d, k)
-				if g < -1e-12 {
-					t.Errorf("%s: G_%d = %g", f.name, k, g)
-				}
+				expect.That(t, g >= -1e-12, "%s: G_%d = %g", f.name, k, g)
 				sum += g
 			}
-			if got := p.Evaluate(testPool, f.c, &w, &d.V, d.Alpha).Gap; !near(got, sum, 1e-9) {
-				t.Errorf("%s: the gap is %v, the sum of G_t %v", f.name, got, sum)
-			}
+			got := p.Evaluate(testPool, f.c, &w, &d.V, d.Alpha).Gap
+			expect.That(t, near(got, sum, 1e-9), "%s: the gap is %v, the sum of G_t %v", f.name, got, sum)
 		}
 	})
 }
@@ -165,9 +155,8 @@ func TestDualIsTheSumOfSubproblemsAtZero(t *testing.T) {
 			for k := range d.Alpha {
 				sum += subproblemAt(p, f.c, d, p.SigmaPrime(f.c), k, d.Alpha[k])
 			}
-			if want := dualAt(p, f.c, d); !near(sum, want, 1e-10) {
-				t.Errorf("%s: %v, want %v", f.name, sum, want)
-			}
+			want := dualAt(p, f.c, d)
+			expect.That(t, near(sum, want, 1e-10), "%s: %v, want %v", f.name, sum, want)
 		}
 	})
 }
@@ -221,21 +210,20 @@ func TestLemmaImprovementOfARound(t *testing.T) {
 					moved.Alpha[k][i] = (1-share)*a[i] + share*best[i]
 				}
 				least := subproblemAt(p, f.c, d, sigma, k, best)
-				theta[k] = (subproblemAt(p, f.c, d, sigma, k, moved.Alpha[k]) - least) / (subproblemAt(p, f.c, d, sigma, k, a) - least)
+				theta[k] = (subproblemAt(p, f.c, d, sigma, k, moved.Alpha[k]) - least) /
+					(subproblemAt(p, f.c, d, sigma, k, a) - least)
 			}
-			if theta[0] != 1 || math.Abs(theta[3]) > 1e-9 {
-				t.Errorf("%s/%s: theta is %v", loss, f.name, theta)
-			}
+			expect.That(t, theta[0] == 1 && math.Abs(theta[3]) <= 1e-9, "%s/%s: theta is %v", loss, f.name, theta)
 			p.RecomputeV(nil, moved)
 			fallen := dualAt(p, f.c, d) - dualAt(p, f.c, moved)
 			for _, s := range []float64{0.01, 0.1, 0.3, 1} {
 				promise := 0.0
 				for k := range d.Alpha {
-					promise += (1 - theta[k]) * (s*taskGap(p, f.c, d, k) - sigma[k]*s*s/2*taskCurve(p, f.c, d, sigma[k], s, k))
+					promise += (1 - theta[k]) *
+						(s*taskGap(p, f.c, d, k) - sigma[k]*s*s/2*taskCurve(p, f.c, d, sigma[k], s, k))
 				}
-				if fallen < promise-1e-9 {
-					t.Errorf("%s/%s: D has fallen by %v, the lemma says at least %v at s = %g", loss, f.name, fallen, promise, s)
-				}
+				expect.That(t, fallen >= promise-1e-9,
+					"%s/%s: D has fallen by %v, the lemma says at least %v at s = %g", loss, f.name, fallen, promise, s)
 			}
 		}
 	}
@@ -263,25 +251,21 @@ func TestLemmaSmoothLossesGainAShareOfTheGap(t *testing.T) {
 			moved := p.NewDuals()
 			gap := 0.0
 			for k := range d.Alpha {
-				if j := taskCurve(p, f.c, d, sigma[k], s, k); j > 1e-9 {
-					t.Errorf("%s: J_%d = %g > 0", f.name, k, j)
-				}
+				j := taskCurve(p, f.c, d, sigma[k], s, k)
+				expect.That(t, j <= 1e-9, "%s: J_%d = %g > 0", f.name, k, j)
 				copy(moved.Alpha[k], exactSubproblem(t, p, f.c, d, sigma, k))
 				gap += taskGap(p, f.c, d, k)
 			}
 			p.RecomputeV(nil, moved)
 			at := dualAt(p, f.c, d)
-			if fallen := at - dualAt(p, f.c, moved); fallen < s*gap {
-				t.Errorf("%s: D has fallen by %v, want at least %v", f.name, fallen, s*gap)
-			}
+			fallen := at - dualAt(p, f.c, moved)
+			expect.That(t, fallen >= s*gap, "%s: D has fallen by %v, want at least %v", f.name, fallen, s*gap)
 			if o := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), f.c, nil); gap < at+o.Lower()-1e-6 {
 				t.Errorf("%s: a gap of %v, but D(alpha) - D* = %v", f.name, gap, at+o.Lower())
 			}
 		}
 	})
-	if smooth < 3 {
-		t.Errorf("%d smooth losses", smooth)
-	}
+	expect.That(t, smooth >= 3, "%d smooth losses", smooth)
 }
 
 // Lemma sigmabound, eq. sigma: J <= 4 L^2 sum of sigma_t n_t for L-Lipschitz
@@ -300,9 +284,7 @@ func TestLemmaLipschitzLossesBoundJ(t *testing.T) {
 					j += taskCurve(p, f.c, d, 1, 1, k) // the term of mu vanishes at s = 1
 					sigma += taskSigma(t, p, f.c, k) * float64(len(d.Alpha[k]))
 				}
-				if j > 4*l*l*sigma {
-					t.Errorf("%s: J = %v > %v", f.name, j, 4*l*l*sigma)
-				}
+				expect.That(t, j <= 4*l*l*sigma, "%s: J = %v > %v", f.name, j, 4*l*l*sigma)
 			}
 		}
 	})
@@ -314,7 +296,8 @@ func TestInitialDistanceIsAtMostTheNumberOfRows(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
 			o := p.Solver(testPool, 1e-6, 20_000).Optimize(t.Context(), f.c, nil)
-			if distance, n := dualAt(p, f.c, p.NewDuals())+o.Lower(), p.Train.Rows(); distance <= 0 || distance > float64(n) {
+			if distance, n := dualAt(p, f.c, p.NewDuals())+o.Lower(), p.Train.Rows(); distance <= 0 ||
+				distance > float64(n) {
 				t.Errorf("%s: D(0) - D* = %v, n = %d", f.name, distance, n)
 			}
 		}
@@ -336,9 +319,7 @@ func TestLemma9Formula(t *testing.T) {
 				want = math.Max(want, gamma*sum)
 			}
 			for k, got := range p.SigmaPrime(f.c) {
-				if !near(got, want, 1e-9) {
-					t.Errorf("%s: sigma'_%d = %v, Lemma 9 says %v", f.name, k, got, want)
-				}
+				expect.That(t, near(got, want, 1e-9), "%s: sigma'_%d = %v, Lemma 9 says %v", f.name, k, got, want)
 			}
 		}
 	}
@@ -358,9 +339,7 @@ func TestSigmaPrimeSatisfiesItsDefinition(t *testing.T) {
 				for k := range paperTasks {
 					left += sigma[k] * m.At(k, k) * kernel.Dot(d.V.Row(k), d.V.Row(k))
 				}
-				if left < right*(1-1e-9) {
-					t.Fatalf("%s: %v < %v", f.name, left, right)
-				}
+				expect.Must(t, left >= right*(1-1e-9), "%s: %v < %v", f.name, left, right)
 				return left / right
 			}
 			for seed := range uint64(200) {
@@ -391,9 +370,7 @@ func mostAligned(t *testing.T, p *Problem, m mat.Matrix) *Duals {
 	t.Helper()
 	scaled := symmetric(paperTasks, func(i, j int) float64 { return m.At(i, j) / math.Sqrt(m.At(i, i)*m.At(j, j)) })
 	var e mat.EigenSym
-	if !e.Factorize(scaled, true) {
-		t.Fatal("no eigenvalues")
-	}
+	expect.Must(t, e.Factorize(scaled, true), "no eigenvalues")
 	var vectors mat.Dense
 	e.VectorsTo(&vectors)
 	direction := randomMatrix(3, 1, paperFeatures)
@@ -405,9 +382,8 @@ func mostAligned(t *testing.T, p *Problem, m mat.Matrix) *Duals {
 			v.SetVec(j, size*y)
 		}
 		var alpha mat.VecDense // of least norm; there are more rows than features
-		if err := alpha.SolveVec(mat.NewDense(x.Rows, x.Stride, x.Data).Slice(0, x.Rows, 0, paperFeatures).T(), v); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, alpha.SolveVec(mat.NewDense(x.Rows, x.Stride, x.Data).Slice(0, x.Rows, 0, paperFeatures).T(),
+			v))
 		copy(d.Alpha[k], alpha.RawVector().Data)
 	}
 	return d
@@ -417,17 +393,12 @@ func mostAligned(t *testing.T, p *Problem, m mat.Matrix) *Duals {
 // loosely correlated with other tasks update more aggressively".
 func TestRemark5LooseTasksHaveASmallerSigmaPrime(t *testing.T) {
 	M := mat.NewSymDense(3, []float64{1, 0.8, 0.1, 0.8, 1, 0.1, 0.1, 0.1, 1})
-	c, err := NewDense(M)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(NewDense(M))(t)
 	for k, want := range []float64{1.9, 1.9, 1.2} {
-		if got := c.SigmaPrime(SigmaPerTask, nil)[k]; !near(got, want, 1e-14) {
-			t.Errorf("sigma'_%d = %v, want %v", k, got, want)
-		}
-		if got := c.SigmaPrime(SigmaLemma9, nil)[k]; !near(got, 1.9, 1e-14) {
-			t.Errorf("Lemma 9 gives task %d %v, want the largest, 1.9", k, got)
-		}
+		got := c.SigmaPrime(SigmaPerTask, nil)[k]
+		expect.That(t, near(got, want, 1e-14), "sigma'_%d = %v, want %v", k, got, want)
+		got = c.SigmaPrime(SigmaLemma9, nil)[k]
+		expect.That(t, near(got, 1.9, 1e-14), "Lemma 9 gives task %d %v, want the largest, 1.9", k, got)
 	}
 }
 
@@ -452,7 +423,8 @@ func TestRemark6SmallerGammaIsMoreAggressive(t *testing.T) {
 					step += f.c.Diag(k) * kernel.Dot(dv, dv)
 				}
 				if sigma[0] >= lastSigma || step < lastStep*(1-1e-6) {
-					t.Errorf("%s: gamma = %g: sigma' = %g after %g, |X da|^2 = %g after %g", f.name, gamma, sigma[0], lastSigma, step, lastStep)
+					t.Errorf("%s: gamma = %g: sigma' = %g after %g, |X da|^2 = %g after %g", f.name, gamma, sigma[0],
+						lastSigma, step, lastStep)
 				}
 				lastSigma, lastStep = sigma[0], step
 			}
@@ -468,22 +440,15 @@ func TestAlternatingStepsConverge(t *testing.T) {
 	for _, reg := range []string{RegProbabilistic, RegClustered, RegGraphical} {
 		t.Run(reg, func(t *testing.T) {
 			p := paperProblem(t, func(c *Config) { c.Regularizer, c.OmegaFloor, c.Lambda = reg, 1e-9, 0.1 })
-			c, err := p.Regularizer.Start(testPool, p.Tasks())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := expect.Value(p.Regularizer.Start(testPool, p.Tasks()))(t)
 			last, gain := math.Inf(1), 0.0
 			var d *Duals
 			for i := range 40 {
 				o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, d)
 				const slack = 1e-7 // of the W step's accuracy and of the floor
-				if o.Primal > last+slack*(1+math.Abs(last)) {
-					t.Fatalf("W step %d: P = %v after %v", i, o.Primal, last)
-				}
-				next, err := p.Regularizer.Update(testPool, &o.W, p.Config.OmegaFloor)
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.Must(t, o.Primal <= last+slack*(1+math.Abs(last)),
+					"W step %d: P = %v after %v", i, o.Primal, last)
+				next := expect.Value(p.Regularizer.Update(testPool, &o.W, p.Config.OmegaFloor))(t)
 				// The new R at the W of the old coupling.
 				if at := primalAt(p, next, &o.W); at > o.Primal+slack*(1+math.Abs(last)) {
 					t.Fatalf("Omega step %d: P = %v after %v", i, at, o.Primal)
@@ -491,9 +456,7 @@ func TestAlternatingStepsConverge(t *testing.T) {
 				gain = last - o.Primal
 				last, c, d = o.Primal, next, o.Duals
 			}
-			if gain > 1e-3*(1+math.Abs(last)) {
-				t.Errorf("the last step still gained %g", gain)
-			}
+			expect.That(t, gain <= 1e-3*(1+math.Abs(last)), "the last step still gained %g", gain)
 		})
 	}
 }

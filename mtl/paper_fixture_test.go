@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/kernel"
 	"fedsim/internal/tools/rng"
 )
@@ -59,10 +60,7 @@ func formulations(t testing.TB) []formulation {
 	relaxed := waterFilled(t, &w, eta, clusters)
 	relaxed = weightedSum(1-floor, relaxed, floor*clusters/paperTasks, eye)
 	graphical := Graphical{Lambda: lambda, PriorPrecision: prior, L1: lambda1, L2: lambda2, Features: paperFeatures}
-	precision, err := graphical.omega(&w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	precision := expect.Value(graphical.omega(&w))(t)
 	precision = weightedSum(1-floor, precision, floor*mat.Trace(precision)/paperTasks, eye)
 	size := 0.0
 	for i := range paperTasks {
@@ -72,11 +70,14 @@ func formulations(t testing.TB) []formulation {
 	}
 	all := []formulation{
 		{name: "independent", reg: Independent{Lambda: lambda}, inverse: weightedSum(lambda*paperTasks, eye, 0, eye)},
-		{name: "mean", reg: MeanRegularized{Lambda1: lambda1, Lambda2: lambda2}, inverse: weightedSum(2*lambda1, &square, 2*lambda2, eye)},
+		{name: "mean", reg: MeanRegularized{Lambda1: lambda1, Lambda2: lambda2},
+			inverse: weightedSum(2*lambda1, &square, 2*lambda2, eye)},
 		{name: "probabilistic, paper", reg: Probabilistic{Lambda: lambda, PriorPrecision: prior, Paper: true},
 			inverse: weightedSum(2*lambda, inverseMatrix(t, omega), 2*lambda*prior, eye)},
-		{name: "probabilistic, authors", reg: Probabilistic{Lambda: lambda}, inverse: weightedSum(lambda, inverseMatrix(t, omega), 0, eye)},
-		{name: "clustered", reg: Clustered{Lambda: lambda, Eta: eta, Count: clusters}, inverse: weightedSum(2*lambda, inverseMatrix(t, weightedSum(eta, eye, 1, relaxed)), 0, eye)},
+		{name: "probabilistic, authors", reg: Probabilistic{Lambda: lambda},
+			inverse: weightedSum(lambda, inverseMatrix(t, omega), 0, eye)},
+		{name: "clustered", reg: Clustered{Lambda: lambda, Eta: eta, Count: clusters},
+			inverse: weightedSum(2*lambda, inverseMatrix(t, weightedSum(eta, eye, 1, relaxed)), 0, eye)},
 		{name: "graphical", reg: graphical, inverse: weightedSum(2*lambda*prior, eye, 2*lambda, precision), l1: lambda1,
 			constant: -lambda*paperFeatures*math.Log(mat.Det(precision)) + lambda2*size},
 	}
@@ -99,9 +100,7 @@ func formulations(t testing.TB) []formulation {
 func waterFilled(t testing.TB, w *data.Matrix, eta, k float64) *mat.SymDense {
 	t.Helper()
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDThin) {
-		t.Fatal("no singular values")
-	}
+	expect.Must(t, svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDThin), "no singular values")
 	s := svd.Values(nil)
 	o := make([]float64, len(s))
 	low, high := 1e-9, s[0]/eta
@@ -136,9 +135,7 @@ func rootOfGram(t testing.TB, w *data.Matrix, floor float64) *mat.SymDense {
 		}
 	}
 	var e mat.EigenSym
-	if !e.Factorize(gram, true) {
-		t.Fatal("no eigenvalues")
-	}
+	expect.Must(t, e.Factorize(gram, true), "no eigenvalues")
 	var u, root mat.Dense
 	e.VectorsTo(&u)
 	values := e.Values(nil)
@@ -175,9 +172,7 @@ func weightedSum(a float64, A mat.Matrix, b float64, B mat.Matrix) *mat.SymDense
 func inverseMatrix(t testing.TB, a mat.Symmetric) *mat.SymDense {
 	t.Helper()
 	var inverse mat.Dense
-	if err := inverse.Inverse(a); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, inverse.Inverse(a))
 	return weightedSum(0.5, &inverse, 0.5, inverse.T())
 }
 

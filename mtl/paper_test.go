@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/kernel"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/rng"
@@ -37,9 +38,8 @@ func TestObjectiveIsSumOfLossesPlusRegularizer(t *testing.T) {
 					want += p.Loss.Value(z, y)
 				}
 			}
-			if got := p.Evaluate(testPool, f.c, &w, nil, nil).Primal; !near(got, want, 1e-10) {
-				t.Errorf("%s: P(W) = %v, by eq. obj %v", f.name, got, want)
-			}
+			got := p.Evaluate(testPool, f.c, &w, nil, nil).Primal
+			expect.That(t, near(got, want, 1e-10), "%s: P(W) = %v, by eq. obj %v", f.name, got, want)
 		}
 	})
 }
@@ -51,9 +51,8 @@ func TestRegularizersFollowTheirEquations(t *testing.T) {
 	for _, f := range formulations(t) {
 		for seed := range uint64(5) {
 			w := randomMatrix(40+seed, paperTasks, paperFeatures)
-			if got, want := f.c.Value(&w, nil), f.at(&w); !near(got, want, 1e-9) {
-				t.Errorf("%s: R(W) = %v, by its equation %v", f.name, got, want)
-			}
+			got, want := f.c.Value(&w, nil), f.at(&w)
+			expect.That(t, near(got, want, 1e-9), "%s: R(W) = %v, by its equation %v", f.name, got, want)
 		}
 	}
 }
@@ -81,10 +80,7 @@ func TestObservation1OnlySomeAreJointlyConvex(t *testing.T) {
 		if precision { // lambda_1 = 1, lambda_2 = 0 in eq. fixed_cluster
 			m = inverseMatrix(t, omega)
 		}
-		c, err := NewDense(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Value(NewDense(m))(t)
 		return c.Value(w, nil)
 	}
 	violated := map[bool]int{}
@@ -113,12 +109,8 @@ func TestObservation1OnlySomeAreJointlyConvex(t *testing.T) {
 			violated[true]++
 		}
 	}
-	if violated[true] == 0 {
-		t.Error("eq. fixed_cluster was never found not to be jointly convex")
-	}
-	if violated[false] != 0 {
-		t.Errorf("eq. prob was not jointly convex on %d segments", violated[false])
-	}
+	expect.That(t, violated[true] != 0, "eq. fixed_cluster was never found not to be jointly convex")
+	expect.That(t, violated[false] == 0, "eq. prob was not jointly convex on %d segments", violated[false])
 }
 
 // Section 3.2, observation 2: for fixed Omega the W update depends "on both the
@@ -133,9 +125,8 @@ func TestObservation2WStepDependsOnDataAndStructure(t *testing.T) {
 		"other Omega": p.Solver(testPool, 1e-6, 5000).Optimize(t.Context(), all[2].c, nil),
 	} {
 		distance := moveBy(&o.W, -1, &first.W)
-		if d := dot(&distance, &distance); d < 1e-4*dot(&first.W, &first.W) {
-			t.Errorf("%s: W has moved by %g only", what, math.Sqrt(d))
-		}
+		d := dot(&distance, &distance)
+		expect.That(t, d >= 1e-4*dot(&first.W, &first.W), "%s: W has moved by %g only", what, math.Sqrt(d))
 	}
 }
 
@@ -145,19 +136,10 @@ func TestObservation3OmegaStepDependsOnWAlone(t *testing.T) {
 	p := paperProblem(t, nil)
 	other := mustProblem(t, p.Config, randomSplit(99, paperFeatures, 30, 3, 17, 4))
 	w := randomMatrix(5, paperTasks, paperFeatures)
-	a, err := p.Regularizer.Update(testPool, &w, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := other.Regularizer.Update(testPool, &w, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Value(p.Regularizer.Update(testPool, &w, 1e-6))(t)
+	b := expect.Value(other.Regularizer.Update(testPool, &w, 1e-6))(t)
 	scaled := moveBy(&w, 1, &randomMatrixOnce)
-	c, err := p.Regularizer.Update(testPool, &scaled, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Regularizer.Update(testPool, &scaled, 1e-6))(t)
 	same, moved := true, false
 	A, B, C := matrixOf(a), matrixOf(b), matrixOf(c)
 	for i := range paperTasks {
@@ -166,12 +148,8 @@ func TestObservation3OmegaStepDependsOnWAlone(t *testing.T) {
 			moved = moved || math.Abs(A.At(i, j)-C.At(i, j)) > 1e-3
 		}
 	}
-	if !same {
-		t.Error("Omega differs between problems of the same W and different data")
-	}
-	if !moved {
-		t.Error("Omega is the same for different W")
-	}
+	expect.That(t, same, "Omega differs between problems of the same W and different data")
+	expect.That(t, moved, "Omega is the same for different W")
 }
 
 var randomMatrixOnce = randomMatrix(6, paperTasks, paperFeatures)
@@ -200,7 +178,8 @@ func TestDualFollowsItsEquation(t *testing.T) {
 		for _, f := range formulations(t) {
 			d := feasibleDuals(p, 4)
 			w := weightsOf(f.c, &d.V)
-			if got, want := p.Evaluate(testPool, f.c, &w, &d.V, d.Alpha).Dual, dualAt(p, f.c, d); !near(got, want, 1e-10) {
+			if got, want := p.Evaluate(testPool, f.c, &w, &d.V, d.Alpha).Dual,
+				dualAt(p, f.c, d); !near(got, want, 1e-10) {
 				t.Errorf("%s: D(alpha) = %v, by eq. objDual %v", f.name, got, want)
 			}
 		}
@@ -219,9 +198,8 @@ func TestDualBoundsThePrimal(t *testing.T) {
 					for i := range w.Data {
 						w.Data[i] *= size
 					}
-					if gap := primalAt(p, f.c, &w) + dualAt(p, f.c, d); gap < -1e-10 {
-						t.Fatalf("%s: P(W) + D(alpha) = %g", f.name, gap)
-					}
+					gap := primalAt(p, f.c, &w) + dualAt(p, f.c, d)
+					expect.Must(t, gap >= -1e-10, "%s: P(W) + D(alpha) = %g", f.name, gap)
 				}
 			}
 		}
@@ -234,7 +212,8 @@ func TestDualMeetsThePrimalAtTheOptimum(t *testing.T) {
 	eachPaperLoss(t, func(t *testing.T, p *Problem) {
 		for _, f := range formulations(t) {
 			o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), f.c, nil)
-			if gap := primalAt(p, f.c, &o.W) + dualAt(p, f.c, o.Duals); gap > 1e-7*(1+math.Abs(o.Primal)) || gap < -1e-10 {
+			if gap := primalAt(p, f.c, &o.W) + dualAt(p, f.c, o.Duals); gap > 1e-7*(1+math.Abs(o.Primal)) ||
+				gap < -1e-10 {
 				t.Errorf("%s: P + D = %g at P = %g", f.name, gap, o.Primal)
 			}
 		}
@@ -269,15 +248,13 @@ func TestAssumption1StrongConvexityAndSmoothness(t *testing.T) {
 			moved := moveBy(&w, 1, &d)
 			left := f.c.Value(&moved, nil)
 			right := f.c.Value(&w, nil) + dot(&z, &d) + traceForm(f.inverse, &d)/2
-			if left < right-1e-9*math.Abs(right) {
-				t.Fatalf("%s: R(W+D) = %v < %v, the bound of strong convexity", f.name, left, right)
-			}
+			expect.Must(t, left >= right-1e-9*math.Abs(right),
+				"%s: R(W+D) = %v < %v, the bound of strong convexity", f.name, left, right)
 			u := weightsOf(f.c, &w) // w in the place of V
 			left = conjugateOf(f.c, &moved)
 			right = conjugateOf(f.c, &w) + dot(&u, &d) + traceForm(m, &d)/2
-			if left > right+1e-9*math.Abs(right) {
-				t.Fatalf("%s: R*(V+D) = %v > %v, the bound of smoothness", f.name, left, right)
-			}
+			expect.Must(t, left <= right+1e-9*math.Abs(right),
+				"%s: R*(V+D) = %v > %v, the bound of smoothness", f.name, left, right)
 		}
 	}
 }
@@ -296,9 +273,8 @@ func TestAppendixB2StrongConvexityHoldsTwice(t *testing.T) {
 			moved := moveBy(&w, 1, &d)
 			rest := f.c.Value(&moved, nil) - f.c.Value(&w, nil) - dot(&z, &d)
 			ours, theirs := traceForm(f.inverse, &d)/2, traceForm(f.inverse, &d)/4
-			if f.l1 == 0 && !near(rest, ours, 1e-8) || rest < ours-1e-9 || rest < theirs {
-				t.Errorf("%s: R(W+D) - R(W) - <Z,D> = %v, want %v, at least %v", f.name, rest, ours, theirs)
-			}
+			expect.That(t, (f.l1 != 0 || near(rest, ours, 1e-8)) && rest >= ours-1e-9 && rest >= theirs,
+				"%s: R(W+D) - R(W) - <Z,D> = %v, want %v, at least %v", f.name, rest, ours, theirs)
 		}
 	}
 }
@@ -316,7 +292,8 @@ func TestRemark1VectorizedForm(t *testing.T) {
 		}
 		var big mat.Dense
 		big.Kronecker(f.inverse, unitMatrix(paperFeatures))
-		if got, want := mat.Inner(vector, &big, vector)/2, f.c.Value(&w, nil)-(f.at(&w)-traceForm(f.inverse, &w)/2); !near(got, want, 1e-10) {
+		if got, want := mat.Inner(vector, &big, vector)/2,
+			f.c.Value(&w, nil)-(f.at(&w)-traceForm(f.inverse, &w)/2); !near(got, want, 1e-10) {
 			t.Errorf("%s: %v in vectors, %v in matrices", f.name, got, want)
 		}
 	}
@@ -333,7 +310,8 @@ func TestSubproblemFollowsItsEquation(t *testing.T) {
 			constant := conjugateOf(f.c, &d.V) / float64(p.Clients())
 			for k := range d.Alpha {
 				curvature := sigma[k] * f.c.Diag(k)
-				a, u, dv := append([]float64(nil), d.Alpha[k]...), append([]float64(nil), w.Row(k)...), make([]float64, paperFeatures)
+				a, u, dv := append([]float64(nil), d.Alpha[k]...), append([]float64(nil), w.Row(k)...),
+					make([]float64, paperFeatures)
 				atZero := 0.0
 				for i, x := range a {
 					atZero += p.Loss.Conjugate(x, p.Train.Clients[k].Y[i])
@@ -344,10 +322,9 @@ func TestSubproblemFollowsItsEquation(t *testing.T) {
 				var order Order
 				order.Reset(len(a), rng.New(1, rng.Solve, k, 0))
 				p.Subproblem(k, curvature).SDCA(a, u, &order, 2*len(a))
-				got, want := p.Subproblem(k, curvature).Evaluate(a, u, w.Row(k), dv).Value, subproblemAt(p, f.c, d, sigma, k, a)-constant
-				if !near(got, want, 1e-9) {
-					t.Errorf("%s: G_%d(da) = %v, by eq. subproblem %v", f.name, k, got, want)
-				}
+				got, want := p.Subproblem(k, curvature).Evaluate(a, u, w.Row(k), dv).Value,
+					subproblemAt(p, f.c, d, sigma, k, a)-constant
+				expect.That(t, near(got, want, 1e-9), "%s: G_%d(da) = %v, by eq. subproblem %v", f.name, k, got, want)
 			}
 		}
 	})
@@ -374,13 +351,10 @@ func TestSubproblemIsDataLocal(t *testing.T) {
 	moved := false
 	for i := range a {
 		moved = moved || a[i] != 0
-		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
-			t.Fatalf("element %d is %v, with other data elsewhere %v", i, a[i], b[i])
-		}
+		expect.Must(t, math.Float64bits(a[i]) == math.Float64bits(b[i]),
+			"element %d is %v, with other data elsewhere %v", i, a[i], b[i])
 	}
-	if !moved {
-		t.Error("nothing was solved")
-	}
+	expect.That(t, moved, "nothing was solved")
 }
 
 // Appendix B.1: unlike clusters, eq. prob "can model both positive and negative
@@ -390,22 +364,15 @@ func TestProbabilisticModelsNegativeRelationships(t *testing.T) {
 	for j := range paperFeatures {
 		w.Row(1)[j] = -w.Row(0)[j] + 0.1*w.Row(1)[j]
 	}
-	c, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-6))(t)
 	if M := matrixOf(c); M.At(0, 1) > -0.5*math.Sqrt(M.At(0, 0)*M.At(1, 1)) {
 		t.Errorf("opposite tasks have M_01 = %g beside M_00 = %g", M.At(0, 1), M.At(0, 0))
 	}
-	mean, err := MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(testPool, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mean := expect.Value(MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(testPool, 3))(t)
 	for s := range 3 {
 		for r := range 3 {
-			if x := matrixOf(mean).At(s, r); x < 0 {
-				t.Errorf("a cluster has M_%d%d = %g", s, r, x)
-			}
+			x := matrixOf(mean).At(s, r)
+			expect.That(t, x >= 0, "a cluster has M_%d%d = %g", s, r, x)
 		}
 	}
 }
@@ -415,24 +382,18 @@ func TestProbabilisticModelsNegativeRelationships(t *testing.T) {
 func TestProbabilisticUpdateIsTheRootOfTheGramMatrix(t *testing.T) {
 	for _, shape := range [][2]int{{4, 9}, {7, 3}} { // more features than tasks, and fewer
 		w := randomMatrix(77, shape[0], shape[1])
-		c, err := Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-9)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Value(Probabilistic{Lambda: 1}.Update(testPool, &w, 1e-9))(t)
 		got, want := matrixOf(c), rootOfGram(t, &w, 1e-9)
 		trace := 0.0
 		for i := range shape[0] {
 			trace += got.At(i, i)
 			for j := range shape[0] {
 				// The root of a rounded eigenvalue 0 is about 1e-8.
-				if math.Abs(got.At(i, j)-want.At(i, j)) > 1e-7 {
-					t.Errorf("%v: Omega[%d][%d] = %v, want %v", shape, i, j, got.At(i, j), want.At(i, j))
-				}
+				expect.That(t, math.Abs(got.At(i, j)-want.At(i, j)) <= 1e-7,
+					"%v: Omega[%d][%d] = %v, want %v", shape, i, j, got.At(i, j), want.At(i, j))
 			}
 		}
-		if !near(trace, 1, 1e-12) {
-			t.Errorf("%v: tr Omega = %v", shape, trace)
-		}
+		expect.That(t, near(trace, 1, 1e-12), "%v: tr Omega = %v", shape, trace)
 	}
 }
 
@@ -441,8 +402,7 @@ func TestProbabilisticUpdateIsTheRootOfTheGramMatrix(t *testing.T) {
 func TestFixedOmegaIsNeverUpdated(t *testing.T) {
 	w := randomMatrix(1, paperTasks, paperFeatures)
 	for _, r := range []Regularizer{Independent{Lambda: 1}, MeanRegularized{Lambda1: 1, Lambda2: 1}} {
-		if c, err := r.Update(testPool, &w, 1e-6); c != nil || err != ErrFixed {
-			t.Errorf("%T: %v, %v", r, c, err)
-		}
+		c, err := r.Update(testPool, &w, 1e-6)
+		expect.That(t, c == nil && err == ErrFixed, "%T: %v, %v", r, c, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // pooledSplit is a split whose tasks are all one.
@@ -33,9 +34,8 @@ func TestPooledTasksAreOneModelOfAllRows(t *testing.T) {
 			cfg.Regularizer, cfg.LossScaling, cfg.Lambda = reg, scaling, 0.05
 			p := mustProblem(t, cfg, pooledSplit(split))
 			whole := mustProblem(t, cfg, data.Split{Train: merged(split.Train), Test: merged(split.Test)})
-			if p.Tasks() != 1 || p.Clients() != 4 {
-				t.Fatalf("%d tasks on %d devices, want 1 on 4", p.Tasks(), p.Clients())
-			}
+			expect.Must(t, p.Tasks() == 1 && p.Clients() == 4,
+				"%d tasks on %d devices, want 1 on 4", p.Tasks(), p.Clients())
 			got := p.Solver(testPool, 1e-10, 20_000).Optimize(t.Context(), mustStart(t, p), nil)
 			want := whole.Solver(testPool, 1e-10, 20_000).Optimize(t.Context(), mustStart(t, whole), nil)
 			if !near(got.Primal, want.Primal, 1e-8) || !near(got.Dual, want.Dual, 1e-8) {
@@ -49,16 +49,15 @@ func TestPooledTasksAreOneModelOfAllRows(t *testing.T) {
 				one := mustProblem(t, cfg, data.Split{Train: p.Train, Test: &alone})
 				mean += one.Evaluate(testPool, mustStart(t, one), &got.W, nil, nil).TestError / 4
 			}
-			if !near(got.TestErrorClients, mean, 1e-12) {
-				t.Errorf("%s/%s: test error %g, want %g, the mean over tasks", reg, scaling, got.TestErrorClients, mean)
-			}
+			expect.That(t, near(got.TestErrorClients, mean, 1e-12),
+				"%s/%s: test error %g, want %g, the mean over tasks", reg, scaling, got.TestErrorClients, mean)
 			together := whole.Evaluate(testPool, mustStart(t, whole), &got.W, nil, nil)
 			if !near(got.TrainError, together.TrainError, 1e-12) {
-				t.Errorf("%s/%s: training error %g, want that of all rows, %g", reg, scaling, got.TrainError, together.TrainError)
+				t.Errorf("%s/%s: training error %g, want that of all rows, %g", reg, scaling, got.TrainError,
+					together.TrainError)
 			}
-			if mean == together.TestError {
-				t.Errorf("%s/%s: the mean over tasks equals the mean over rows: the test is too weak", reg, scaling)
-			}
+			expect.That(t, mean != together.TestError,
+				"%s/%s: the mean over tasks equals the mean over rows: the test is too weak", reg, scaling)
 		}
 	}
 }

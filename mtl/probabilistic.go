@@ -20,71 +20,71 @@ type Probabilistic struct {
 var _ Joint = Probabilistic{}
 
 // Start returns the coupling of Omega = I/m.
-func (r Probabilistic) Start(_ *Pool, m int) (Coupling, error) {
-	return Identity{M: m, Scale: r.coupling(1 / float64(m))}, nil
+func (p Probabilistic) Start(_ *Pool, m int) (Coupling, error) {
+	return Identity{M: m, Scale: p.coupling(1 / float64(m))}, nil
 }
 
 // coupling maps an eigenvalue of Omega to the eigenvalue of M.
-func (r Probabilistic) coupling(omega float64) float64 {
-	if !r.Paper {
-		return omega / r.Lambda
+func (p Probabilistic) coupling(omega float64) float64 {
+	if !p.Paper {
+		return omega / p.Lambda
 	}
-	return omega / (1 + float64(r.PriorPrecision*omega)) / (2 * r.Lambda)
+	return omega / (1 + float64(p.PriorPrecision*omega)) / (2 * p.Lambda)
 }
 
 // Update returns the coupling of (1-floor) (W^T W)^1/2/tr + floor I/m. For
 // W = 0 the coupling is that of Start.
-func (r Probabilistic) Update(pool *Pool, w *data.Matrix, floor float64) (Coupling, error) {
+func (p Probabilistic) Update(pool *Pool, w *data.Matrix, floor float64) (Coupling, error) {
 	s, err := spectrumOf(pool, w)
 	if err != nil {
 		return nil, err
 	}
 	trace := s.trace()
 	if trace == 0 {
-		return r.Start(pool, w.Rows)
+		return p.Start(pool, w.Rows)
 	}
 	base := floor / float64(w.Rows) // the eigenvalue of Omega off the range of W
 	M := make([]float64, len(s.values))
 	for k, x := range s.values {
-		M[k] = r.coupling((1-floor)*x/trace + base)
+		M[k] = p.coupling((1-floor)*x/trace + base)
 	}
-	return s.coupling(pool, M, r.coupling(base))
+	return s.coupling(pool, M, p.coupling(base))
 }
 
 // UpdateFLOPs returns the cost of the decomposition of W.
-func (r Probabilistic) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
+func (p Probabilistic) UpdateFLOPs(m, d int) float64 { return spectrumFLOPs(m, d) }
 
 // strength returns l of r(W) = l (|W|^2/s2 + |W|_*^2), the value of R with the Omega of
 // Update and no floor; |W|_* is the nuclear norm, the sum of the singular values.
-func (r Probabilistic) strength() float64 {
-	if r.Paper {
-		return r.Lambda
+func (p Probabilistic) strength() float64 {
+	if p.Paper {
+		return p.Lambda
 	}
-	return r.Lambda / 2
+	return p.Lambda / 2
 }
 
 // Reduced returns l (sum s^2/s2 + (sum s)^2).
-func (r Probabilistic) Reduced(s []float64) float64 {
+func (p Probabilistic) Reduced(s []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, x := range s {
 		sum += x
 		squares += square(x)
 	}
-	return r.strength() * (float64(r.PriorPrecision*squares) + square(sum))
+	return p.strength() * (float64(p.PriorPrecision*squares) + square(sum))
 }
 
 // ReducedConjugate returns the maximum over s >= 0 of sum s v - l (sum s^2/s2 + S^2) with
 // S = sum s: s = max(0, v - 2 l S)/(2 l/s2), or v_1^2/(4 l) without the first term.
-func (r Probabilistic) ReducedConjugate(v []float64) float64 {
+func (p Probabilistic) ReducedConjugate(v []float64) float64 {
 	if len(v) == 0 {
 		return 0
 	}
-	l, prior := r.strength(), r.PriorPrecision
+	l, prior := p.strength(), p.PriorPrecision
 	if prior == 0 {
 		return square(v[0]) / (4 * l)
 	}
 	width := float64(2 * l * prior)
-	total := r.shrunk(v, 1, width)
+	total := p.shrunk(v, 1, width)
 	most := -l * square(total)
 	for _, x := range v {
 		s := shrink(x, 2*l*total, width)
@@ -94,10 +94,10 @@ func (r Probabilistic) ReducedConjugate(v []float64) float64 {
 }
 
 // Proximal sets s = max(0, rho y - 2 l S)/(rho + 2 l/s2).
-func (r Probabilistic) Proximal(y []float64, rho float64) {
-	l := r.strength()
-	width := rho + float64(2*l*r.PriorPrecision)
-	total := r.shrunk(y, rho, width)
+func (p Probabilistic) Proximal(y []float64, rho float64) {
+	l := p.strength()
+	width := rho + float64(2*l*p.PriorPrecision)
+	total := p.shrunk(y, rho, width)
 	for k, x := range y {
 		y[k] = shrink(rho*x, 2*l*total, width)
 	}
@@ -105,8 +105,8 @@ func (r Probabilistic) Proximal(y []float64, rho float64) {
 
 // shrunk solves S = sum max(0, rho y - 2 l S)/width for S. y is in descending order, so that
 // the nonzero terms come first.
-func (r Probabilistic) shrunk(y []float64, rho, width float64) float64 {
-	l, sum, total := r.strength(), 0.0, 0.0
+func (p Probabilistic) shrunk(y []float64, rho, width float64) float64 {
+	l, sum, total := p.strength(), 0.0, 0.0
 	for k, x := range y {
 		if float64(rho*x) <= 2*l*total {
 			break

@@ -30,7 +30,8 @@ type Program interface {
 	// Gradient sets into, which has the values that have a gradient, to scale times that of the mean
 	// loss of training rows of a client at w, and returns that loss. It sets buffers to the new
 	// values of the others. The seed is for random numbers of the model, such as those of dropout.
-	Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error)
+	Gradient(client int, rows []int32, w []float64, seed uint64, scale float64,
+		into, buffers []float64) (loss float64, err error)
 	// Evaluate measures w on all rows of elements of a part of the data (data.Split.Parts: 0 training,
 	// 1 test, 2 validation rows).
 	Evaluate(part int, elements []int32, w []float64, into []Measure) error
@@ -239,7 +240,8 @@ func (p *program) measureAll(s *Sample, pool *parallel.Pool, w *data.Matrix, int
 		row := ReadRow(w, q.task, worker, &spaces[worker])
 		p.try(func() error { return p.Evaluate(q.part, q.elements, row, measures) })
 		for i, m := range measures {
-			into[q.part][q.from+i] = fit{loss: float64(m.Loss * float64(m.Rows)), miss: m.Misses, rows: m.Rows, own: m.Own}
+			into[q.part][q.from+i] = fit{loss: float64(m.Loss * float64(m.Rows)), miss: m.Misses, rows: m.Rows,
+				own: m.Own}
 		}
 	})
 }

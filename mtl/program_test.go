@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 )
 
 // pointProgram is an external model of a point w, with the loss 1/2 |w - k|^2 for each row of client
@@ -39,7 +40,8 @@ func (p *pointProgram) Initial(seed uint64, w []float64) error {
 	return p.ask()
 }
 
-func (p *pointProgram) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64, into, _ []float64) (loss float64, err error) {
+func (p *pointProgram) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64,
+	into, _ []float64) (loss float64, err error) {
 	if err := p.ask(); err != nil {
 		return 0, err
 	}
@@ -70,10 +72,7 @@ func pointProblem(t *testing.T, p *pointProgram) *Problem {
 	cfg := Defaults()
 	cfg.Model, cfg.Regularizer = ModelExternal, RegIndependent
 	rows := []int32{3, 3, 3}
-	problem, err := NewExternalProblem(cfg, *data.RowsElsewhere(false, rows, rows, nil), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	problem := expect.Value(NewExternalProblem(cfg, *data.RowsElsewhere(false, rows, rows, nil), p))(t)
 	return problem
 }
 
@@ -82,7 +81,8 @@ func TestAnExternalModel(t *testing.T) {
 	program := new(pointProgram)
 	p := pointProblem(t, program)
 	if p.Values() != 2 || p.RowFLOPs() != 7 || p.StepFLOPs() != 7 || p.RowTraffic() != 3 || p.BatchTraffic() != 4 {
-		t.Errorf("%d values, %g and %g FLOPs, traffic %g and %g", p.Values(), p.RowFLOPs(), p.StepFLOPs(), p.RowTraffic(), p.BatchTraffic())
+		t.Errorf("%d values, %g and %g FLOPs, traffic %g and %g", p.Values(), p.RowFLOPs(), p.StepFLOPs(),
+			p.RowTraffic(), p.BatchTraffic())
 	}
 	w := make([]float64, 2)
 	if p.Initial(5, w); w[0] != 5 || w[1] != 1 {
@@ -97,27 +97,20 @@ func TestAnExternalModel(t *testing.T) {
 	// At (1, 1): losses 1, 0 and 1, each of three rows; c_t = 1/3. Errors 0/3, 1/3 and 2/3.
 	one := data.NewMatrix(1, 2)
 	one.Data[0], one.Data[1] = 1, 1
-	coupling, err := p.Regularizer.Start(nil, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	coupling := expect.Value(p.Regularizer.Start(nil, 3))(t)
 	program.evaluated.Store(0)
 	o := p.Evaluate(nil, coupling, &one, nil, nil)
-	if loss := o.Primal - valueOf(coupling, &one, nil); math.Abs(loss-2) > 1e-12 || math.Abs(o.TrainError-1.0/3) > 1e-12 || o.TestError != o.TrainError {
+	if loss := o.Primal - valueOf(coupling, &one, nil); math.Abs(loss-2) > 1e-12 ||
+		math.Abs(o.TrainError-1.0/3) > 1e-12 || o.TestError != o.TrainError {
 		t.Errorf("the loss is %g, the errors %g and %g", loss, o.TrainError, o.TestError)
 	}
-	if n := program.evaluated.Load(); n != 2 {
-		t.Errorf("%d requests for two parts with one model", n)
-	}
-	if mean, rms := p.LocalRMS(2, []float64{1, 1}); mean != 1 || rms != 1 {
-		t.Errorf("client 2 has the mean loss %g, rms %g", mean, rms)
-	}
-	if start := p.StartLoss(); start != 0+1+4 {
-		t.Errorf("P(0) is %g", start)
-	}
-	if p.Err() != nil {
-		t.Error(p.Err())
-	}
+	n := program.evaluated.Load()
+	expect.That(t, n == 2, "%d requests for two parts with one model", n)
+	mean, rms := p.LocalRMS(2, []float64{1, 1})
+	expect.That(t, mean == 1 && rms == 1, "client 2 has the mean loss %g, rms %g", mean, rms)
+	start := p.StartLoss()
+	expect.That(t, start == 0+1+4, "P(0) is %g", start)
+	expect.That(t, p.Err() == nil, "%v", p.Err())
 }
 
 // The metrics of a program's own are means over rows, of elements in their order, and values of each
@@ -126,27 +119,21 @@ func TestMetricsOfAProgram(t *testing.T) {
 	program := &pointProgram{metrics: []NamedMetric{{Name: "sum"}, {Name: "part"}}}
 	cfg := Defaults()
 	cfg.Model, cfg.Regularizer = ModelExternal, RegIndependent
-	p, err := NewExternalProblem(cfg, *data.RowsElsewhere(false, []int32{1, 2, 5}, []int32{0, 4, 1}, nil), program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(NewExternalProblem(cfg, *data.RowsElsewhere(false, []int32{1, 2, 5}, []int32{0, 4, 1}, nil),
+		program))(t)
 	w := data.NewMatrix(3, 2)
 	w.Row(0)[0], w.Row(1)[0], w.Row(2)[0] = 10, 20, 30 // a model for each client
-	coupling, err := p.Regularizer.Start(nil, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	coupling := expect.Value(p.Regularizer.Start(nil, 3))(t)
 	// The elements have 3 rows each, as pointProgram says, where the set has any.
 	o := p.Evaluate(NewPool(2), coupling, &w, nil, nil)
 	want := [3][]float64{{(10 + 21 + 32) / 3.0, 0}, {(21 + 32) / 2.0, 1}, {math.NaN(), math.NaN()}}
-	if fmt.Sprint(o.Own) != fmt.Sprint(want) {
-		t.Errorf("the metrics are %v, want %v", o.Own, want)
-	}
+	expect.That(t, fmt.Sprint(o.Own) == fmt.Sprint(want), "the metrics are %v, want %v", o.Own, want)
 	q := p.NewSample(0, 0).Quality(NewPool(1), &w, false)
 	if got, want := fmt.Sprint(q.Train.Own, q.Test.Own), "[[10 21 32] [0 0 0]] [[NaN 21 32] [NaN 1 1]]"; got != want {
 		t.Errorf("the clients have %s, want %s", got, want)
 	}
-	if means := p.ownMeans([]fit{{rows: 1, own: []float64{1, 2}}, {}, {rows: 3, own: []float64{5, 4}}}); fmt.Sprint(means) != "[4 3.5]" {
+	if means := p.ownMeans([]fit{{rows: 1, own: []float64{1, 2}}, {}, {rows: 3, own: []float64{5, 4}}}); fmt.Sprint(
+		means) != "[4 3.5]" {
 		t.Errorf("the means over 1 and 3 rows are %v", means)
 	}
 }
@@ -160,9 +147,8 @@ func TestAnExternalModelFailsOnce(t *testing.T) {
 	for range 10 {
 		g.Sum(nil, []int32{0}, []float64{0, 0}, 1, into)
 	}
-	if p.Err() != errPoint || program.asked.Load() != 3 || into[0] != -1 {
-		t.Errorf("%v after %d requests, the sum is %v", p.Err(), program.asked.Load(), into)
-	}
+	expect.That(t, p.Err() == errPoint && program.asked.Load() == 3 && into[0] == -1,
+		"%v after %d requests, the sum is %v", p.Err(), program.asked.Load(), into)
 	p = pointProblem(t, new(pointProgram))
 	p.NewGradient().Sum(nil, []int32{0}, []float64{0, 0}, 1, into)
 	if err := p.Err(); err == nil || !strings.Contains(err.Error(), "it must call mtl.Gradient.For") {

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/kernel"
 	"fedsim/internal/tools/parallel"
 )
@@ -77,9 +78,7 @@ func TestTallQR(t *testing.T) {
 		}
 		for i := range n {
 			for j := range i {
-				if r.Row(i)[j] != 0 {
-					t.Errorf("%s: R[%d][%d] = %g below the diagonal", name, i, j, r.Row(i)[j])
-				}
+				expect.That(t, r.Row(i)[j] == 0, "%s: R[%d][%d] = %g below the diagonal", name, i, j, r.Row(i)[j])
 			}
 		}
 		orthonormal := newTallQR(testPool, clone(&a)).times(eye(n))
@@ -115,14 +114,10 @@ func TestTallQRTimesFewColumns(t *testing.T) {
 	product(&want, &all, &z)
 	for i := range few.Rows {
 		for j, x := range few.Row(i) {
-			if !near(x, want.Row(i)[j], 1e-14) {
-				t.Fatalf("(Q Z)[%d][%d] = %g, want %g", i, j, x, want.Row(i)[j])
-			}
+			expect.Must(t, near(x, want.Row(i)[j], 1e-14), "(Q Z)[%d][%d] = %g, want %g", i, j, x, want.Row(i)[j])
 		}
 		for _, x := range few.Data[i*few.Stride+3 : (i+1)*few.Stride] {
-			if x != 0 {
-				t.Fatalf("%g behind row %d", x, i)
-			}
+			expect.Must(t, x == 0, "%g behind row %d", x, i)
 		}
 	}
 }
@@ -144,17 +139,11 @@ func TestSmallSingularValuesKeepTheirDigits(t *testing.T) {
 		for _, scale := range []float64{1, 1e-300, 1e-160, 1e160, 1e300} {
 			scaled := clone(&w)
 			kernel.Scale(scale, w.Data, scaled.Data)
-			s, err := spectrumOf(testPool, &scaled)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(s.values) != 6 {
-				t.Fatalf("m = %d, scale %g: singular values %g, want 6", m, scale, s.values)
-			}
+			s := expect.Value(spectrumOf(testPool, &scaled))(t)
+			expect.Must(t, len(s.values) == 6, "m = %d, scale %g: singular values %g, want 6", m, scale, s.values)
 			for k, x := range s.values {
-				if e := math.Abs(x/scale - want[k]); e > 3e-15 {
-					t.Errorf("m = %d, scale %g: s_%d = %.17g is off by %g", m, scale, k, x/scale, e)
-				}
+				e := math.Abs(x/scale - want[k])
+				expect.That(t, e <= 3e-15, "m = %d, scale %g: s_%d = %.17g is off by %g", m, scale, k, x/scale, e)
 			}
 		}
 	}
@@ -164,40 +153,32 @@ func TestSmallSingularValuesKeepTheirDigits(t *testing.T) {
 // from those and the vectors.
 func TestSpectrumAgainstGonum(t *testing.T) {
 	for name, w := range tall() {
-		s, err := spectrumOf(testPool, &w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !s.thin {
-			t.Errorf("%s: thin is false", name)
-		}
+		s := expect.Value(spectrumOf(testPool, &w))(t)
+		expect.That(t, s.thin, "%s: thin is false", name)
 		var svd mat.SVD
-		if !svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDNone) {
-			t.Fatal("no singular values")
-		}
+		expect.Must(t, svd.Factorize(mat.NewDense(w.Rows, w.Stride, w.Data), mat.SVDNone), "no singular values")
 		want := svd.Values(nil)
 		for k := range min(w.Cols, len(want)) {
 			got := 0.0
 			if k < len(s.values) {
 				got = s.values[k]
 			}
-			if math.Abs(got-want[k]) > 1e-14*float64(w.Cols)*want[0] {
-				t.Errorf("%s: s_%d = %.17g, gonum has %.17g", name, k, got, want[k])
-			}
+			expect.That(t, math.Abs(got-want[k]) <= 1e-14*float64(w.Cols)*want[0],
+				"%s: s_%d = %.17g, gonum has %.17g", name, k, got, want[k])
 		}
 		// F F^T W = W: no direction of W is missing.
 		image, back := data.NewMatrix(len(s.values), w.Cols), data.NewMatrix(w.Rows, w.Cols)
 		newCrossed(len(s.values), w.Cols).add(&image, &s.vectors, &w, nil)
 		product(&back, &s.vectors, &image)
-		if e := distance(&back, &w); e > 1e-13*frobenius(&w) {
-			t.Errorf("%s: |F F^T W - W| = %g, |W| = %g", name, e, frobenius(&w))
-		}
+		e := distance(&back, &w)
+		expect.That(t, e <= 1e-13*frobenius(&w), "%s: |F F^T W - W| = %g, |W| = %g", name, e, frobenius(&w))
 	}
 }
 
 // Directions that W has by rounding alone do not count, whatever its size.
 func TestRankIsFound(t *testing.T) {
-	sizes := [][3]int{{2, 1, 1}, {30, 8, 3}, {8, 30, 3}, {8, 8, 5}, {2000, 20, 7}, {2000, 100, 40}, {2000, 100, 99}, {40_000, 30, 1}, {40_000, 30, 29}}
+	sizes := [][3]int{{2, 1, 1}, {30, 8, 3}, {8, 30, 3}, {8, 8, 5}, {2000, 20, 7}, {2000, 100, 40}, {2000, 100, 99},
+		{40_000, 30, 1}, {40_000, 30, 29}}
 	if testing.Short() {
 		sizes = sizes[:5]
 	}
@@ -206,13 +187,9 @@ func TestRankIsFound(t *testing.T) {
 		left, right := randomMatrix(10, m, rank), randomMatrix(11, rank, d)
 		w := data.NewMatrix(m, d)
 		product(&w, &left, &right)
-		s, err := spectrumOf(testPool, &w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(s.values) != rank || s.vectors.Cols != rank {
-			t.Errorf("%d x %d: rank %d, want %d", m, d, len(s.values), rank)
-		}
+		s := expect.Value(spectrumOf(testPool, &w))(t)
+		expect.That(t, len(s.values) == rank && s.vectors.Cols == rank,
+			"%d x %d: rank %d, want %d", m, d, len(s.values), rank)
 	}
 }
 
@@ -221,15 +198,11 @@ func TestSpectrumDoesNotDependOnTheWorkers(t *testing.T) {
 	w := randomMatrix(12, 7000, 20)
 	var first *spectrum
 	for _, pool := range []*parallel.Pool{nil, parallel.NewPool(2), parallel.NewPool(8)} {
-		s, err := spectrumOf(pool, &w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Value(spectrumOf(pool, &w))(t)
 		if first == nil {
 			first = s
 		}
-		if !slices.Equal(s.values, first.values) || !slices.Equal(s.vectors.Data, first.vectors.Data) {
-			t.Errorf("the spectrum with %d workers differs from that with one", pool.Size())
-		}
+		expect.That(t, slices.Equal(s.values, first.values) && slices.Equal(s.vectors.Data, first.vectors.Data),
+			"the spectrum with %d workers differs from that with one", pool.Size())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/rng"
 )
@@ -21,15 +22,15 @@ func aucOf(scores []float64, positive []bool) float64 {
 
 // Twenty scores with ties, computed with scikit-learn's roc_auc_score: 73.5 of 99 pairs.
 func TestAUCOfReference(t *testing.T) {
-	scores := []float64{0.9, 0.8, 0.8, 0.75, 0.7, 0.65, 0.6, 0.6, 0.6, 0.55, 0.5, 0.45, 0.4, 0.4, 0.35, 0.3, 0.3, 0.2, 0.1, 0.05}
+	scores := []float64{0.9, 0.8, 0.8, 0.75, 0.7, 0.65, 0.6, 0.6, 0.6, 0.55, 0.5, 0.45, 0.4, 0.4, 0.35, 0.3, 0.3, 0.2,
+		0.1, 0.05}
 	labels := []int{1, 1, -1, 1, -1, 1, 1, -1, 1, -1, 1, -1, 1, -1, -1, -1, 1, -1, -1, -1}
 	positive := make([]bool, len(labels))
 	for i, y := range labels {
 		positive[i] = y > 0
 	}
-	if got := aucOf(scores, positive); math.Abs(got-0.742424242424242) > 1e-14 {
-		t.Errorf("AUC %v", got)
-	}
+	got := aucOf(scores, positive)
+	expect.That(t, math.Abs(got-0.742424242424242) <= 1e-14, "AUC %v", got)
 }
 
 // Against the definition, on scores with many ties.
@@ -57,20 +58,18 @@ func TestAUCIsTheShareOfPairs(t *testing.T) {
 			}
 		}
 		want := wins / pairs
-		if got := aucOf(scores, positive); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
-			t.Errorf("seed %d: AUC %v, want %v", seed, got, want)
-		}
+		got := aucOf(scores, positive)
+		expect.That(t, got == want || math.IsNaN(got) && math.IsNaN(want), "seed %d: AUC %v, want %v", seed, got, want)
 	}
 	negativeZero := math.Copysign(0, -1)
 	if got := aucOf([]float64{0, negativeZero}, []bool{true, false}); got != 0.5 {
 		t.Errorf("0 and -0 are no tie: %v", got)
 	}
 	for name, got := range map[string]float64{
-		"one class": aucOf([]float64{1, 2}, []bool{true, true}), "no rows": aucOf(nil, nil), "a score that is NaN": aucOf([]float64{1, math.NaN(), 3}, []bool{true, false, false}),
+		"one class": aucOf([]float64{1, 2}, []bool{true, true}), "no rows": aucOf(nil, nil),
+		"a score that is NaN": aucOf([]float64{1, math.NaN(), 3}, []bool{true, false, false}),
 	} {
-		if !math.IsNaN(got) {
-			t.Errorf("%s: AUC %v", name, got)
-		}
+		expect.That(t, math.IsNaN(got), "%s: AUC %v", name, got)
 	}
 }
 
@@ -126,16 +125,15 @@ func TestQualityByClient(t *testing.T) {
 		testOf []int // by client: the element of the test set
 		taskOf []int // by client
 	}{
-		"a client a task":         {nil, []int{0, 1, 2}, []int{0, 1, 2}},
-		"three clients a task":    {share, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}},
-		"pooled":                  {pool, []int{0, 1, 2}, []int{0, 0, 0}},
-		"pooled, three of a task": {func(s *data.Split) { share(s); pool(s) }, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}, make([]int, 9)},
+		"a client a task":      {nil, []int{0, 1, 2}, []int{0, 1, 2}},
+		"three clients a task": {share, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}},
+		"pooled":               {pool, []int{0, 1, 2}, []int{0, 0, 0}},
+		"pooled, three of a task": {func(s *data.Split) { share(s); pool(s) }, []int{0, 0, 0, 1, 1, 1, 2, 2, 2},
+			make([]int, 9)},
 	} {
 		p, w := qualityProblem(t, c.change)
 		q := p.NewSample(0, 0).Quality(parallel.NewPool(3), &w, true)
-		if len(q.Clients) != len(c.testOf) {
-			t.Fatalf("%s: clients %v", name, q.Clients)
-		}
+		expect.Must(t, len(q.Clients) == len(c.testOf), "%s: clients %v", name, q.Clients)
 		near := func(a, b float64) bool {
 			return math.Abs(a-b) <= 1e-14*(1+math.Abs(b)) || math.IsNaN(a) && math.IsNaN(b)
 		}
@@ -146,23 +144,22 @@ func TestQualityByClient(t *testing.T) {
 			}{"train": {&q.Train, &p.Train.Clients[k]}, "test": {&q.Test, &p.Test.Clients[c.testOf[k]]}} {
 				rows, errors, loss, auc := wantFits(p, of.task, w.Row(c.taskOf[k]))
 				f := of.fits
-				if int(k) != i || f.Rows[i] != rows || !near(f.Error[i], errors) || !near(f.Loss[i], loss) || !near(f.AUC[i], auc) {
-					t.Errorf("%s, client %d, %s: %d rows, error %v, loss %v, AUC %v, want %d, %v, %v, %v", name, k, split,
-						f.Rows[i], f.Error[i], f.Loss[i], f.AUC[i], rows, errors, loss, auc)
+				if int(k) != i || f.Rows[i] != rows || !near(f.Error[i], errors) || !near(f.Loss[i], loss) ||
+					!near(f.AUC[i], auc) {
+					t.Errorf("%s, client %d, %s: %d rows, error %v, loss %v, AUC %v, want %d, %v, %v, %v", name, k,
+						split, f.Rows[i], f.Error[i], f.Loss[i], f.AUC[i], rows, errors, loss, auc)
 				}
 			}
 		}
 		one := p.NewSample(0, 0).Quality(parallel.NewPool(1), &w, false)
-		if one.Train.AUC != nil || one.Test.AUC != nil {
-			t.Errorf("%s: an AUC that was not asked for", name)
-		}
-		if !slices.Equal(one.Train.Loss, q.Train.Loss) || !slices.Equal(one.Train.Error, q.Train.Error) {
-			t.Errorf("%s: one worker has other values than three", name)
-		}
+		expect.That(t, one.Train.AUC == nil && one.Test.AUC == nil, "%s: an AUC that was not asked for", name)
+		expect.That(t, slices.Equal(one.Train.Loss, q.Train.Loss) && slices.Equal(one.Train.Error, q.Train.Error),
+			"%s: one worker has other values than three", name)
 	}
 	p, w := qualityProblem(t, nil)
 	q := p.NewSample(0, 0).Quality(testPool, &w, true)
-	if !math.IsNaN(q.Train.AUC[0]) || math.IsNaN(q.Train.AUC[2]) || !math.IsNaN(q.Test.Loss[1]) || q.Test.Rows[1] != 0 || math.IsNaN(q.Test.Loss[0]) {
+	if !math.IsNaN(q.Train.AUC[0]) || math.IsNaN(q.Train.AUC[2]) || !math.IsNaN(q.Test.Loss[1]) ||
+		q.Test.Rows[1] != 0 || math.IsNaN(q.Test.Loss[0]) {
 		t.Errorf("one class and no rows must be NaN: %+v", q)
 	}
 }
@@ -178,11 +175,10 @@ func TestQualityOfSample(t *testing.T) {
 	all := p.NewSample(0, 0).Quality(testPool, &w, true)
 	s := p.sampleOf([]bool{true, false, true})
 	q := s.Quality(testPool, &w, true)
-	if !slices.Equal(q.Clients, []int32{0, 1, 4, 5}) {
-		t.Fatalf("clients %v", q.Clients)
-	}
+	expect.Must(t, slices.Equal(q.Clients, []int32{0, 1, 4, 5}), "clients %v", q.Clients)
 	for i, k := range q.Clients {
-		if q.Train.Loss[i] != all.Train.Loss[k] || q.Test.Loss[i] != all.Test.Loss[k] || q.Test.Error[i] != all.Test.Error[k] || q.Test.Rows[i] != all.Test.Rows[k] {
+		if q.Train.Loss[i] != all.Train.Loss[k] || q.Test.Loss[i] != all.Test.Loss[k] ||
+			q.Test.Error[i] != all.Test.Error[k] || q.Test.Rows[i] != all.Test.Rows[k] {
 			t.Errorf("client %d differs in the sample", k)
 		}
 	}
@@ -209,7 +205,8 @@ func TestQualityAgreesWithEvaluate(t *testing.T) {
 		for i, x := range []struct {
 			of              *Fits
 			byRows, clients float64
-		}{{&q.Train, o.TrainError, o.TrainErrorClients}, {&q.Test, o.TestError, o.TestErrorClients}, {&q.Validation, o.ValidationError, o.ValidationErrorClients}} {
+		}{{&q.Train, o.TrainError, o.TrainErrorClients}, {&q.Test, o.TestError, o.TestErrorClients},
+			{&q.Validation, o.ValidationError, o.ValidationErrorClients}} {
 			sum, rows, mean := 0.0, 0.0, 0.0
 			for k, e := range x.of.Error {
 				mean += e / float64(len(x.of.Error))
@@ -222,9 +219,8 @@ func TestQualityAgreesWithEvaluate(t *testing.T) {
 			if real {
 				byRows = math.Sqrt(byRows)
 			}
-			if math.Abs(byRows-x.byRows) > 1e-15 || math.Abs(mean-x.clients) > 1e-15 || byRows == mean {
-				t.Errorf("real %t, part %d: errors %v and %v, want %v and %v", real, i, x.byRows, x.clients, byRows, mean)
-			}
+			expect.That(t, math.Abs(byRows-x.byRows) <= 1e-15 && math.Abs(mean-x.clients) <= 1e-15 && byRows != mean,
+				"real %t, part %d: errors %v and %v, want %v and %v", real, i, x.byRows, x.clients, byRows, mean)
 		}
 		p.Validation = nil
 		if o := p.Evaluate(testPool, mustStart(t, p), &w, nil, nil); !math.IsNaN(o.ValidationError) {

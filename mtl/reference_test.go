@@ -9,6 +9,7 @@ import (
 
 	"fedsim/data"
 	_ "fedsim/data/formats"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/kernel"
 )
@@ -33,9 +34,7 @@ func references(t testing.TB, id, name string) map[string]float64 {
 			values[row[2]] = filetest.Number(t, row[3])
 		}
 	}
-	if len(values) == 0 {
-		t.Fatalf("models.csv has no case %q", name)
-	}
+	expect.Must(t, len(values) != 0, "models.csv has no case %q", name)
 	return values
 }
 
@@ -53,10 +52,7 @@ func activities(t testing.TB) *data.Set {
 	t.Helper()
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path, cfg.Target = data.SourceHAR, filetest.Real(t, "har.zip"), data.TargetClasses
-	set, err := data.Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := expect.Value(data.Load(cfg))(t)
 	return set
 }
 
@@ -68,9 +64,7 @@ func softmaxOptimum(t testing.TB, train *data.Set, lambda float64) (*Problem, *O
 	p := mustProblem(t, cfg, data.Split{Train: train, Test: train})
 	o := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), mustStart(t, p), nil)
 	t.Logf("P* = %.12g, relative gap %.2g, %d passes", o.Primal, o.RelativeGap, o.Sweeps)
-	if o.RelativeGap > 1e-8 {
-		t.Errorf("relative gap %g after %d passes", o.RelativeGap, o.Sweeps)
-	}
+	expect.That(t, o.RelativeGap <= 1e-8, "relative gap %g after %d passes", o.RelativeGap, o.Sweeps)
 	return p, o
 }
 
@@ -90,15 +84,14 @@ func TestSoftmaxOptimaOnHAR(t *testing.T) {
 			}
 			want := references(t, "A", "har all global no-bias l2="+c.name)
 			p, o := softmaxOptimum(t, data.Pool(set), c.l2)
-			if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] || o.Lower() > want["objective"]*(1+1e-12) {
+			if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] ||
+				o.Lower() > want["objective"]*(1+1e-12) {
 				t.Errorf("P* in [%.12g, %.12g], want %.12g", o.Lower(), o.Primal, want["objective"])
 			}
-			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) {
-				t.Errorf("%d errors, want %g", wrong, want["errors"])
-			}
-			if norm := math.Sqrt(dot(&o.W, &o.W)); !near(norm, want["wnorm"], 1e-3) {
-				t.Errorf("|W| = %.9g, want %.9g", norm, want["wnorm"])
-			}
+			wrong := wrongRows(p, &o.W)
+			expect.That(t, wrong == int(want["errors"]), "%d errors, want %g", wrong, want["errors"])
+			norm := math.Sqrt(dot(&o.W, &o.W))
+			expect.That(t, near(norm, want["wnorm"], 1e-3), "|W| = %.9g, want %.9g", norm, want["wnorm"])
 		})
 	}
 }
@@ -107,12 +100,11 @@ func TestSoftmaxOptimumOnHARWithBias(t *testing.T) {
 	takesLong(t)
 	want := references(t, "A", "har all rows, bias column l2=0.01")
 	set := activities(t)
-	if err := (data.Config{Bias: true}).Transform(&data.Split{Train: set, Test: &data.Set{}}); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, (data.Config{Bias: true}).Transform(&data.Split{Train: set, Test: &data.Set{}}))
 	p, o := softmaxOptimum(t, data.Pool(set), 0.01)
 	if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] || wrongRows(p, &o.W) != int(want["errors"]) {
-		t.Errorf("P* = %.12g with %d errors, want %.12g with %g", o.Primal, wrongRows(p, &o.W), want["objective"], want["errors"])
+		t.Errorf("P* = %.12g with %d errors, want %.12g with %g", o.Primal, wrongRows(p, &o.W), want["objective"],
+			want["errors"])
 	}
 }
 
@@ -127,25 +119,20 @@ func TestLocalSoftmaxOptimaOnHAR(t *testing.T) {
 				takesLong(t)
 			}
 			want := references(t, "A", "har local no-bias l2="+l2)
-			strength, err := strconv.ParseFloat(l2, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			strength := expect.Value(strconv.ParseFloat(l2, 64))(t)
 			p, o := softmaxOptimum(t, set, strength/30) // R = lambda m/2 |W|^2
 			for k := range p.Clients() {
 				task, w := &p.Train.Clients[k], o.W.Row(k)
 				own := p.fit(task, w, nil).loss*p.Scale[k] + strength/2*kernel.Dot(w, w)
 				f, known := want[fmt.Sprintf("F_k* person %d (%d rows)", k+1, task.X.Rows)]
-				if !known || own < f-1e-12 || own > f+1e-7*o.Primal {
-					t.Errorf("F_%d = %.12g, want %.12g", k+1, own, f)
-				}
+				expect.That(t, known && own >= f-1e-12 && own <= f+1e-7*o.Primal,
+					"F_%d = %.12g, want %.12g", k+1, own, f)
 			}
 			if sum := want["sum_k F_k*"]; math.Abs(o.Primal-sum) > 1e-7*sum || o.Lower() > sum*(1+1e-12) {
 				t.Errorf("P* in [%.12g, %.12g], want %.12g", o.Lower(), o.Primal, sum)
 			}
-			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) {
-				t.Errorf("%d errors, want %g", wrong, want["errors"])
-			}
+			wrong := wrongRows(p, &o.W)
+			expect.That(t, wrong == int(want["errors"]), "%d errors, want %g", wrong, want["errors"])
 		})
 	}
 }
@@ -154,10 +141,7 @@ func TestSoftmaxOptimaOnMNIST(t *testing.T) {
 	takesLong(t)
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path, cfg.Target = data.SourceIDX, filetest.Real(t, "mnist"), data.TargetClasses
-	split, err := data.Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := expect.Value(data.Prepare(cfg))(t)
 	for _, c := range []struct {
 		name string
 		l2   float64
@@ -165,12 +149,14 @@ func TestSoftmaxOptimaOnMNIST(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			want := references(t, "A", "mnist train global no-bias l2="+c.name)
 			p, o := softmaxOptimum(t, split.Train, c.l2)
-			if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] || o.Lower() > want["objective"]*(1+1e-12) {
+			if math.Abs(o.Primal-want["objective"]) > 1e-7*want["objective"] ||
+				o.Lower() > want["objective"]*(1+1e-12) {
 				t.Errorf("P* in [%.12g, %.12g], want %.12g", o.Lower(), o.Primal, want["objective"])
 			}
 			test := p.fit(&split.Test.Clients[0], o.W.Row(0), nil)
 			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) || test.miss != want["test_errors"] {
-				t.Errorf("%d errors and %g on test rows, want %g and %g", wrong, test.miss, want["errors"], want["test_errors"])
+				t.Errorf("%d errors and %g on test rows, want %g and %g", wrong, test.miss, want["errors"],
+					want["test_errors"])
 			}
 		})
 	}
@@ -181,11 +167,9 @@ func TestSoftmaxOptimaOnMNIST(t *testing.T) {
 func TestHingeOptimaOnVehicle(t *testing.T) {
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path = data.SourceLEAF, filetest.Real(t, "vehicle.json")
-	set, err := data.Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ name, regularizer string }{{"independent lambda=0.1", RegIndependent}, {"independent lambda=0.01", RegIndependent}, {"mean lambda=0.1", RegMean}} {
+	set := expect.Value(data.Load(cfg))(t)
+	for _, c := range []struct{ name, regularizer string }{{"independent lambda=0.1", RegIndependent},
+		{"independent lambda=0.01", RegIndependent}, {"mean lambda=0.1", RegMean}} {
 		t.Run(c.name, func(t *testing.T) {
 			want := references(t, "B", "vehicle hinge "+c.name)
 			cfg := Defaults()
@@ -196,12 +180,13 @@ func TestHingeOptimaOnVehicle(t *testing.T) {
 			p := mustProblem(t, cfg, data.Split{Train: set, Test: set})
 			o := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), mustStart(t, p), nil)
 			t.Logf("P* = %.12g, relative gap %.2g, %d sweeps", o.Primal, o.RelativeGap, o.Sweeps)
-			if o.RelativeGap > 1e-8 || math.Abs(o.Primal-want["primal"]) > 1e-6*want["primal"] || o.Lower() > want["primal"] || o.Primal < want["dual"] {
-				t.Errorf("P* in [%.12g, %.12g], relative gap %g, want [%.12g, %.12g]", o.Lower(), o.Primal, o.RelativeGap, want["dual"], want["primal"])
+			if o.RelativeGap > 1e-8 || math.Abs(o.Primal-want["primal"]) > 1e-6*want["primal"] ||
+				o.Lower() > want["primal"] || o.Primal < want["dual"] {
+				t.Errorf("P* in [%.12g, %.12g], relative gap %g, want [%.12g, %.12g]", o.Lower(), o.Primal,
+					o.RelativeGap, want["dual"], want["primal"])
 			}
-			if wrong := wrongRows(p, &o.W); wrong != int(want["errors"]) {
-				t.Errorf("%d errors, want %g", wrong, want["errors"])
-			}
+			wrong := wrongRows(p, &o.W)
+			expect.That(t, wrong == int(want["errors"]), "%d errors, want %g", wrong, want["errors"])
 		})
 	}
 }
@@ -213,14 +198,12 @@ func TestRidgeOptimaOnSchool(t *testing.T) {
 	}
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path, cfg.Target = data.SourceMATLAB, filetest.Real(t, "school.mat"), data.TargetReal
-	set, err := data.Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := expect.Value(data.Load(cfg))(t)
 	for _, c := range []struct {
 		regularizer, text string
 		lambda            float64
-	}{{RegIndependent, "0.001", 1e-3}, {RegMean, "0.001", 1e-3}, {RegIndependent, "0.01", 1e-2}, {RegMean, "0.01", 1e-2}} {
+	}{{RegIndependent, "0.001", 1e-3}, {RegMean, "0.001", 1e-3}, {RegIndependent, "0.01", 1e-2},
+		{RegMean, "0.01", 1e-2}} {
 		t.Run(c.regularizer+c.text, func(t *testing.T) {
 			want := references(t, "C", "school ridge "+c.regularizer+" lambda="+c.text)
 			cfg := Defaults()
@@ -230,19 +213,18 @@ func TestRidgeOptimaOnSchool(t *testing.T) {
 			coupling := mustStart(t, p)
 			o := p.Solver(testPool, 1e-11, 5000).Optimize(t.Context(), coupling, nil)
 			t.Logf("P* = %.13g, relative gap %.2g, %d sweeps", o.Primal, o.RelativeGap, o.Sweeps)
-			if o.RelativeGap > 1e-11 || !near(o.Primal, want["objective"], 1e-10) || !near(o.Lower(), want["objective"], 1e-10) {
+			if o.RelativeGap > 1e-11 || !near(o.Primal, want["objective"], 1e-10) ||
+				!near(o.Lower(), want["objective"], 1e-10) {
 				t.Errorf("P* in [%.13g, %.13g], want %.13g", o.Lower(), o.Primal, want["objective"])
 			}
 			sum := 0.0
 			for k := range set.Clients {
 				sum += p.fit(&set.Clients[k], o.W.Row(k), nil).miss
 			}
-			if rmse := math.Sqrt(sum / float64(set.Rows())); !near(rmse, want["rmse"], 1e-6) {
-				t.Errorf("RMSE %.10g, want %.10g", rmse, want["rmse"])
-			}
-			if r := coupling.Value(&o.W, nil); !near(r, want["regulariser"], 1e-5) {
-				t.Errorf("R = %.10g, want %.10g", r, want["regulariser"])
-			}
+			rmse := math.Sqrt(sum / float64(set.Rows()))
+			expect.That(t, near(rmse, want["rmse"], 1e-6), "RMSE %.10g, want %.10g", rmse, want["rmse"])
+			r := coupling.Value(&o.W, nil)
+			expect.That(t, near(r, want["regulariser"], 1e-5), "R = %.10g, want %.10g", r, want["regulariser"])
 		})
 	}
 }

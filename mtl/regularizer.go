@@ -33,7 +33,8 @@ func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 	learns := cfg.Regularizer == RegClustered || cfg.Regularizer == RegProbabilistic
 	if learns && tasks > features && tasks > mostRowSums && cfg.SigmaPrime != SigmaSpectral {
 		return nil, config.Problem{Key: "problem.sigma_prime", Value: cfg.SigmaPrime, Want: fmt.Sprintf(
-			"must be %q for regularizer %q with more than %d tasks: the sums over all pairs of %d would take too long", SigmaSpectral, cfg.Regularizer, mostRowSums, tasks)}
+			"must be %q for regularizer %q with more than %d tasks: the sums over all pairs of %d would take too long",
+			SigmaSpectral, cfg.Regularizer, mostRowSums, tasks)}
 	}
 	switch cfg.Regularizer {
 	case RegIndependent:
@@ -42,7 +43,7 @@ func regularizerOf(cfg Config, tasks, features int) (Regularizer, error) {
 		return meanOf(cfg, tasks)
 	case RegClustered:
 		if cfg.ClusterCount >= float64(tasks) {
-			return nil, config.Problem{Key: "problem.cluster_count", Value: cfg.ClusterCount,
+			return nil, config.Problem{Key: "problem.regularizer_options.cluster_count", Value: cfg.ClusterCount,
 				Want: fmt.Sprintf("must be below the number of tasks, which is %d", tasks)}
 		}
 		return Clustered{Lambda: cfg.Lambda, Eta: cfg.Eta, Count: cfg.ClusterCount}, nil
@@ -73,7 +74,7 @@ func meanOf(cfg Config, tasks int) (Regularizer, error) {
 		return nil, err // Validate rejects it earlier
 	}
 	if n := len(r.Clusters); r.Clusters != nil && n != tasks {
-		return nil, config.Problem{Key: "problem.clusters", Value: cfg.Clusters,
+		return nil, config.Problem{Key: "problem.regularizer_options.clusters", Value: cfg.Clusters,
 			Want: fmt.Sprintf("must have a number for each of the %d tasks: it has %d", tasks, n)}
 	}
 	return r, nil

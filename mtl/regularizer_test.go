@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/optimize"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -59,7 +60,8 @@ func regularizers() []tied {
 		return tied{
 			name: fmt.Sprintf("graphical, l1 = %g", l1), Regularizer: r, l1: l1, begin: multiple(m, 1),
 			quadratic: func(omega *mat.SymDense) *mat.SymDense {
-				return symmetric(m, func(s, t int) float64 { return 2 * r.Lambda * (r.PriorPrecision*delta(s, t) + omega.At(s, t)) })
+				return symmetric(m,
+					func(s, t int) float64 { return 2 * r.Lambda * (r.PriorPrecision*delta(s, t) + omega.At(s, t)) })
 			},
 			constant: func(omega *mat.SymDense) float64 {
 				sum := 0.0
@@ -70,7 +72,8 @@ func regularizers() []tied {
 			},
 			omega: func(M *mat.SymDense) *mat.SymDense {
 				inverse := inverted(M)
-				return symmetric(m, func(s, t int) float64 { return inverse.At(s, t)/(2*r.Lambda) - r.PriorPrecision*delta(s, t) })
+				return symmetric(m,
+					func(s, t int) float64 { return inverse.At(s, t)/(2*r.Lambda) - r.PriorPrecision*delta(s, t) })
 			},
 			feasible: func(t *testing.T, omega *mat.SymDense) float64 { return -leastEigenvalue(t, omega) },
 		}
@@ -80,11 +83,14 @@ func regularizers() []tied {
 			name: name, Regularizer: r, begin: multiple(m, 1.0/m), constant: none,
 			quadratic: func(omega *mat.SymDense) *mat.SymDense {
 				inverse := inverted(omega)
-				return symmetric(m, func(s, t int) float64 { return scale * (r.PriorPrecision*delta(s, t) + inverse.At(s, t)) })
+				return symmetric(m,
+					func(s, t int) float64 { return scale * (r.PriorPrecision*delta(s, t) + inverse.At(s, t)) })
 			},
 			omega: func(M *mat.SymDense) *mat.SymDense {
 				inverse := inverted(M)
-				return inverted(symmetric(m, func(s, t int) float64 { return inverse.At(s, t)/scale - r.PriorPrecision*delta(s, t) }))
+				return inverted(
+					symmetric(m,
+						func(s, t int) float64 { return inverse.At(s, t)/scale - r.PriorPrecision*delta(s, t) }))
 			},
 			feasible: func(t *testing.T, omega *mat.SymDense) float64 {
 				return math.Max(-leastEigenvalue(t, omega), math.Abs(mat.Trace(omega)-1))
@@ -95,23 +101,27 @@ func regularizers() []tied {
 		{name: "independent", Regularizer: Independent{0.3}, begin: multiple(m, 1.0/m), constant: none,
 			// lambda m/2 tr(W W^T)
 			quadratic: func(*mat.SymDense) *mat.SymDense { return multiple(m, 0.3*m) }},
-		{name: "mean", Regularizer: MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}, constant: none, quadratic: mean(0.5, 0.1),
-			begin: symmetric(m, func(s, t int) float64 { return delta(s, t) - 1.0/m })},
+		{name: "mean", Regularizer: MeanRegularized{Lambda1: 0.5, Lambda2: 0.1}, constant: none,
+			quadratic: mean(0.5, 0.1),
+			begin:     symmetric(m, func(s, t int) float64 { return delta(s, t) - 1.0/m })},
 		{name: "mean of clusters", Regularizer: MeanRegularized{Lambda1: 0.5, Lambda2: 0.1, Clusters: clusters},
 			constant: none, quadratic: mean(0.5, 0.1), begin: centering},
 		{name: "known Omega", Regularizer: MeanRegularized{Lambda1: 0.2, Lambda2: 0.3, Omega: known},
 			constant: none, quadratic: mean(0.2, 0.3), begin: known},
 		{name: "clustered", Regularizer: clustered, begin: multiple(m, clustered.Count/m), constant: none,
 			quadratic: func(omega *mat.SymDense) *mat.SymDense {
-				inverse := inverted(symmetric(m, func(s, t int) float64 { return clustered.Eta*delta(s, t) + omega.At(s, t) }))
+				inverse :=
+					inverted(symmetric(m, func(s, t int) float64 { return clustered.Eta*delta(s, t) + omega.At(s, t) }))
 				return symmetric(m, func(s, t int) float64 { return 2 * clustered.Lambda * inverse.At(s, t) })
 			},
 			omega: func(M *mat.SymDense) *mat.SymDense {
-				return symmetric(m, func(s, t int) float64 { return 2*clustered.Lambda*M.At(s, t) - clustered.Eta*delta(s, t) })
+				return symmetric(m,
+					func(s, t int) float64 { return 2*clustered.Lambda*M.At(s, t) - clustered.Eta*delta(s, t) })
 			},
 			feasible: func(t *testing.T, omega *mat.SymDense) float64 {
 				above := symmetric(m, func(s, t int) float64 { return delta(s, t) - omega.At(s, t) })
-				return math.Max(math.Abs(mat.Trace(omega)-clustered.Count), math.Max(-leastEigenvalue(t, omega), -leastEigenvalue(t, above)))
+				return math.Max(math.Abs(mat.Trace(omega)-clustered.Count),
+					math.Max(-leastEigenvalue(t, omega), -leastEigenvalue(t, above)))
 			}},
 		probabilistic("probabilistic, authors", Probabilistic{Lambda: 0.2}, 0.2),
 		probabilistic("probabilistic, paper", Probabilistic{Lambda: 0.2, PriorPrecision: 0.7, Paper: true}, 0.4),
@@ -121,20 +131,17 @@ func regularizers() []tied {
 
 func leastEigenvalue(t *testing.T, a *mat.SymDense) float64 {
 	t.Helper()
-	values, err := eigenvalues(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := expect.Value(eigenvalues(a))(t)
 	return values[0]
 }
 
 // value is R(W, Omega) by its formula.
-func (r *tied) value(w *data.Matrix, omega *mat.SymDense) float64 {
-	a := r.quadratic(omega)
-	sum := r.constant(omega)
+func (ti *tied) value(w *data.Matrix, omega *mat.SymDense) float64 {
+	a := ti.quadratic(omega)
+	sum := ti.constant(omega)
 	for s := range w.Rows {
 		for j, x := range w.Row(s) {
-			sum += r.l1 * math.Abs(x)
+			sum += ti.l1 * math.Abs(x)
 			for t := range w.Rows {
 				sum += a.At(s, t) / 2 * x * w.Row(t)[j]
 			}
@@ -156,23 +163,21 @@ func quadraticPart(c Coupling) *mat.SymDense {
 
 // each calls f with the coupling that every regularizer starts with and, for
 // those that learn, with that of an update, and the Omega they stand for.
-func (r *tied) each(t *testing.T, f func(c Coupling, omega *mat.SymDense)) {
+func (ti *tied) each(t *testing.T, f func(c Coupling, omega *mat.SymDense)) {
 	t.Helper()
-	c, err := r.Regularizer.Start(testPool, tiedTasks)
-	if err != nil {
-		t.Fatalf("%s: %v", r.name, err)
-	}
-	f(c, r.begin)
+	c, err := ti.Regularizer.Start(testPool, tiedTasks)
+	expect.Must(t, err == nil, "%s: %v", ti.name, err)
+	f(c, ti.begin)
 	w := randomMatrix(21, tiedTasks, tiedFeatures)
-	c, err = r.Regularizer.Update(testPool, &w, 1e-3)
+	c, err = ti.Regularizer.Update(testPool, &w, 1e-3)
 	switch {
-	case r.omega == nil && errors.Is(err, ErrFixed):
-	case r.omega == nil:
-		t.Errorf("%s: Update returned %v, want ErrFixed", r.name, err)
+	case ti.omega == nil && errors.Is(err, ErrFixed):
+	case ti.omega == nil:
+		t.Errorf("%s: Update returned %v, want ErrFixed", ti.name, err)
 	case err != nil:
-		t.Errorf("%s: %v", r.name, err)
+		t.Errorf("%s: %v", ti.name, err)
 	default:
-		f(c, r.omega(quadraticPart(c)))
+		f(c, ti.omega(quadraticPart(c)))
 	}
 }
 
@@ -185,17 +190,13 @@ func TestCouplingsFollowTheirDefinition(t *testing.T) {
 			product.Mul(r.quadratic(omega), M)
 			for i := range tiedTasks {
 				for j := range tiedTasks {
-					if !near(product.At(i, j), delta(i, j), 1e-11) {
-						t.Errorf("%s: (A M)[%d][%d] = %g, want %g", r.name, i, j, product.At(i, j), delta(i, j))
-					}
+					expect.That(t, near(product.At(i, j), delta(i, j), 1e-11),
+						"%s: (A M)[%d][%d] = %g, want %g", r.name, i, j, product.At(i, j), delta(i, j))
 				}
-				if c.Diag(i) != M.At(i, i) {
-					t.Errorf("%s: Diag(%d) = %g, M has %g", r.name, i, c.Diag(i), M.At(i, i))
-				}
+				expect.That(t, c.Diag(i) == M.At(i, i), "%s: Diag(%d) = %g, M has %g", r.name, i, c.Diag(i), M.At(i, i))
 			}
-			if low := 1 / mustEigenvalues(t, M)[tiedTasks-1]; !near(c.Convexity(), low, 1e-12) {
-				t.Errorf("%s: Convexity() = %g, want %g", r.name, c.Convexity(), low)
-			}
+			low := 1 / mustEigenvalues(t, M)[tiedTasks-1]
+			expect.That(t, near(c.Convexity(), low, 1e-12), "%s: Convexity() = %g, want %g", r.name, c.Convexity(), low)
 			w := randomMatrix(22, tiedTasks, tiedFeatures)
 			if got, want := c.Value(&w, nil), r.value(&w, omega); !near(got, want, 1e-9) {
 				t.Errorf("%s: R(W) = %.12g, by the formula %.12g", r.name, got, want)
@@ -210,10 +211,7 @@ func TestCouplingsFollowTheirDefinition(t *testing.T) {
 
 func mustEigenvalues(t *testing.T, a *mat.SymDense) []float64 {
 	t.Helper()
-	values, err := eigenvalues(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := expect.Value(eigenvalues(a))(t)
 	return values
 }
 
@@ -242,13 +240,15 @@ func TestStrongConvexityOfEveryRegularizer(t *testing.T) {
 					}
 				}
 				value := c.Value(&u, nil)
-				if slack := value - bound - norm/2; slack < -1e-9*(1+math.Abs(value)) || r.l1 == 0 && slack > 1e-9*(1+math.Abs(value)) {
+				if slack := value - bound - norm/2; slack < -1e-9*(1+math.Abs(value)) ||
+					r.l1 == 0 && slack > 1e-9*(1+math.Abs(value)) {
 					t.Errorf("%s: R(u) - R(v) - <z, u-v> - 1/2 |u-v|^2 = %g", r.name, slack)
 				}
 			}
 			for _, rule := range []string{SigmaSpectral, SigmaLemma9, SigmaPerTask} {
 				sigma := c.SigmaPrime(rule, nil)
-				safe := symmetric(tiedTasks, func(s, t int) float64 { return sigma[s]*M.At(s, s)*delta(s, t) - M.At(s, t) })
+				safe := symmetric(tiedTasks,
+					func(s, t int) float64 { return sigma[s]*M.At(s, s)*delta(s, t) - M.At(s, t) })
 				if low := leastEigenvalue(t, safe); low < -1e-9*mat.Norm(M, 2) {
 					t.Errorf("%s, %s: sigma' diag(M) - M has the eigenvalue %g", r.name, rule, low)
 				}
@@ -270,9 +270,8 @@ func TestPrimalIsTheGradientOfTheConjugate(t *testing.T) {
 			w := data.NewMatrix(tiedTasks, tiedFeatures)
 			c.Primal(&w, &v)
 			best := dot(&v, &w) - c.Value(&w, nil)
-			if got := dot(&v, &w) - c.Value(&w, &v); !near(got, best, 1e-12) {
-				t.Errorf("%s: R*(V) = %.15g with V at hand, %.15g without", r.name, got, best)
-			}
+			got := dot(&v, &w) - c.Value(&w, &v)
+			expect.That(t, near(got, best, 1e-12), "%s: R*(V) = %.15g with V at hand, %.15g without", r.name, got, best)
 			for seed := range uint64(200) {
 				other := randomMatrix(seed, tiedTasks, tiedFeatures)
 				step := math.Pow(10, -float64(seed%8))
@@ -297,14 +296,12 @@ func TestPrimalIsTheGradientOfTheConjugate(t *testing.T) {
 						zeros++
 						difference -= r.l1
 					}
-					if difference > 1e-11 {
-						t.Errorf("%s: V is no subgradient: V - Z = %g where w = %g", r.name, difference, x)
-					}
+					expect.That(t, difference <= 1e-11,
+						"%s: V is no subgradient: V - Z = %g where w = %g", r.name, difference, x)
 				}
 			}
-			if r.l1 > 0 && (zeros == 0 || zeros == tiedTasks*tiedFeatures) {
-				t.Errorf("%s: %d zeros in W: the case is too easy", r.name, zeros)
-			}
+			expect.That(t, r.l1 <= 0 || zeros != 0 && zeros != tiedTasks*tiedFeatures,
+				"%s: %d zeros in W: the case is too easy", r.name, zeros)
 		})
 	}
 }
@@ -323,9 +320,7 @@ func minimum(t *testing.T, f func(x []float64) float64, dimension int, seed uint
 		for range 4 {
 			result, err := optimize.Minimize(optimize.Problem{Func: f}, x,
 				&optimize.Settings{FuncEvaluations: 800, Converger: optimize.NeverTerminate{}}, &optimize.NelderMead{})
-			if err != nil && result == nil {
-				t.Fatal(err)
-			}
+			expect.Must(t, err == nil || result != nil, "%v", err)
 			x = result.X
 			best = math.Min(best, result.F)
 		}
@@ -379,19 +374,17 @@ func TestOmegaUpdatesAgainstSearch(t *testing.T) {
 				size := m * (m + 1) / 2
 				check := func(name string, ours, found, tolerance float64) {
 					t.Helper()
-					if found < ours-1e-9*math.Abs(ours) {
-						t.Errorf("%s, m = %d, d = %d: the search finds %.12g below the update's %.12g", name, m, d, found, ours)
-					}
+					expect.That(t, found >= ours-1e-9*math.Abs(ours),
+						"%s, m = %d, d = %d: the search finds %.12g below the update's %.12g", name, m, d, found, ours)
 					if found > ours+tolerance*math.Abs(ours) {
-						t.Errorf("%s, m = %d, d = %d: the search finds only %.12g, the update has %.12g: it searched badly", name, m, d, found, ours)
+						t.Errorf(
+							"%s, m = %d, d = %d: the search finds only %.12g, the update has %.12g: it searched badly",
+							name, m, d, found, ours)
 					}
 				}
 				value := func(r Regularizer) float64 {
 					t.Helper()
-					c, err := r.Update(testPool, &w, 1e-9)
-					if err != nil {
-						t.Fatal(err)
-					}
+					c := expect.Value(r.Update(testPool, &w, 1e-9))(t)
 					return c.Value(&w, nil)
 				}
 				if d >= m { // without full rank the infimum is not attained: Omega is singular
@@ -405,18 +398,20 @@ func TestOmegaUpdatesAgainstSearch(t *testing.T) {
 					}, size, seed), 1e-6)
 				}
 				const eta, k = 0.3, 1.2
-				check("clustered", value(Clustered{Lambda: 1, Eta: eta, Count: k}), minimum(t, func(x []float64) float64 {
-					return finite(traceOf(inverted(shifted(capped(m, k, x), eta)), &w))
-				}, size-1, seed), 1e-6)
+				check("clustered", value(Clustered{Lambda: 1, Eta: eta, Count: k}),
+					minimum(t, func(x []float64) float64 {
+						return finite(traceOf(inverted(shifted(capped(m, k, x), eta)), &w))
+					}, size-1, seed), 1e-6)
 				const l2 = 0.4
-				check("graphical", value(Graphical{Lambda: 1, L2: l2, Features: d}), minimum(t, func(x []float64) float64 {
-					omega := lower(m, x)
-					size := 0.0
-					for _, x := range mat.DenseCopyOf(omega).RawMatrix().Data {
-						size += math.Abs(x)
-					}
-					return finite(traceOf(omega, &w) - float64(d)*math.Log(mat.Det(omega)) + l2*size)
-				}, size, seed), 1e-5)
+				check("graphical", value(Graphical{Lambda: 1, L2: l2, Features: d}),
+					minimum(t, func(x []float64) float64 {
+						omega := lower(m, x)
+						size := 0.0
+						for _, x := range mat.DenseCopyOf(omega).RawMatrix().Data {
+							size += math.Abs(x)
+						}
+						return finite(traceOf(omega, &w) - float64(d)*math.Log(mat.Det(omega)) + l2*size)
+					}, size, seed), 1e-5)
 			}
 		}
 	}
@@ -481,22 +476,20 @@ func TestOmegaStaysInItsSet(t *testing.T) {
 					w.Row(s)[0] *= 100
 				}
 			}
-			c, err := r.Regularizer.Update(testPool, &w, floor)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := expect.Value(r.Regularizer.Update(testPool, &w, floor))(t)
 			omega := r.omega(quadraticPart(c))
-			if outside := r.feasible(t, omega); outside > 1e-9 {
-				t.Errorf("%s, floor %g: Omega is outside its set by %g", r.name, floor, outside)
-			}
+			outside := r.feasible(t, omega)
+			expect.That(t, outside <= 1e-9, "%s, floor %g: Omega is outside its set by %g", r.name, floor, outside)
 			if r.name == "clustered" && floor == 1e-9 {
-				if room := leastEigenvalue(t, shifted(symmetric(tiedTasks, func(s, t int) float64 { return -omega.At(s, t) }), 1)); room > 1e-8 {
+				if room := leastEigenvalue(t,
+					shifted(symmetric(tiedTasks, func(s, t int) float64 { return -omega.At(s, t) }), 1)); room > 1e-8 {
 					t.Errorf("clustered: the largest eigenvalue of Omega is %g below 1: the cap is not reached", room)
 				}
 			}
 			for i := range tiedTasks {
 				for j := range tiedTasks {
-					if want := mat.Trace(omega) / tiedTasks * delta(i, j); floor == 1 && !near(omega.At(i, j), want, 1e-9) {
+					if want := mat.Trace(omega) / tiedTasks * delta(i, j); floor == 1 &&
+						!near(omega.At(i, j), want, 1e-9) {
 						t.Errorf("%s, floor 1: Omega[%d][%d] = %g, want %g", r.name, i, j, omega.At(i, j), want)
 					}
 				}
@@ -539,29 +532,22 @@ func TestAlternationNeverIncreasesTheObjective(t *testing.T) {
 				before, first := math.Inf(1), 0.0
 				for h := range steps {
 					o := p.Solver(testPool, 1e-10, 20_000).Optimize(t.Context(), c, start)
-					if o.RelativeGap > 1e-10 || o.Gap < -1e-12 {
-						t.Fatalf("step %d: W is solved to a relative gap of %g", h, o.RelativeGap)
-					}
+					expect.Must(t, o.RelativeGap <= 1e-10 && o.Gap >= -1e-12,
+						"step %d: W is solved to a relative gap of %g", h, o.RelativeGap)
 					slack := 1e-9 * (o.scale() + math.Abs(o.Primal))
-					if o.Primal > before+slack {
-						t.Errorf("W step %d: P rose from %.12g to %.12g", h, before, o.Primal)
-					}
-					next, err := p.Regularizer.Update(testPool, &o.W, 1e-12)
-					if err != nil {
-						t.Fatal(err)
-					}
+					expect.That(t, o.Primal <= before+slack,
+						"W step %d: P rose from %.12g to %.12g", h, before, o.Primal)
+					next := expect.Value(p.Regularizer.Update(testPool, &o.W, 1e-12))(t)
 					after := p.Evaluate(testPool, next, &o.W, nil, nil).Primal
-					if after > o.Primal+slack {
-						t.Errorf("Omega step %d: P rose from %.12g to %.12g", h, o.Primal, after)
-					}
+					expect.That(t, after <= o.Primal+slack,
+						"Omega step %d: P rose from %.12g to %.12g", h, o.Primal, after)
 					if h == 0 {
 						first = o.Primal
 					}
 					c, start, before = next, o.Duals, after
 				}
-				if !(first-before > 1e-3*math.Abs(first)) {
-					t.Errorf("P went from %g to %g in %d steps: nothing was learned", first, before, steps)
-				}
+				expect.That(t, first-before > 1e-3*math.Abs(first),
+					"P went from %g to %g in %d steps: nothing was learned", first, before, steps)
 			})
 		}
 	}
@@ -595,8 +581,7 @@ func TestUpdatesOfZeroWeights(t *testing.T) {
 	broken := data.NewMatrix(tiedTasks, tiedFeatures)
 	broken.Row(0)[0] = math.NaN()
 	for _, r := range regularizers() {
-		if _, err := r.Regularizer.Update(testPool, &broken, 1e-6); err == nil {
-			t.Errorf("%s: Update accepted a W that is not finite", r.name)
-		}
+		_, err := r.Regularizer.Update(testPool, &broken, 1e-6)
+		expect.That(t, err != nil, "%s: Update accepted a W that is not finite", r.name)
 	}
 }

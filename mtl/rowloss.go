@@ -58,7 +58,8 @@ func newRowLoss(cfg *Config, train *data.Set, external Program) (*RowLoss, error
 	loss, scores := lossOf(cfg)
 	if train.Real && (loss == nil || !loss.Traits().RealTargets) {
 		return nil, config.Problem{Key: "problem.loss", Value: cfg.Loss, Want: fmt.Sprintf(
-			"must be one of %s: data set %q has real targets, not the labels -1 and +1", strings.Join(RegressionLosses(), ", "), train.Name)}
+			"must be one of %s: data set %q has real targets, not the labels -1 and +1",
+			strings.Join(RegressionLosses(), ", "), train.Name)}
 	}
 	if loss == nil && train.Classes == nil {
 		return nil, config.Problem{Key: "problem.loss", Value: cfg.Loss, Want: fmt.Sprintf(
@@ -207,9 +208,9 @@ type fit struct {
 func (l *RowLoss) fit(task *data.Client, w, a []float64) fit {
 	f := fit{rows: task.X.Rows}
 	sums, ok := l.Loss.(sums)
-	if !ok || l.Outputs > 1 || l.layers != nil {
-		l.eachRow(task, w, func(i int, z []float64) {
-			f.loss += l.loss(z, task.Y[i])
+	if !ok || l.Outputs > 1 || l.layers != nil || l.models(len(w)) > 0 {
+		l.eachLoss(task, w, func(i int, z []float64, loss float64) {
+			f.loss += loss
 			f.miss += l.miss(z, task.Y[i])
 		})
 		f.conjugate = l.conjugate(a, task.Y)
@@ -242,8 +243,29 @@ type sums interface {
 	addConjugates(sum float64, a, y []float64) float64
 }
 
+// eachLoss visits the rows of an open task with their scores, which are valid during the visit, and their losses.
+func (l *RowLoss) eachLoss(task *data.Client, w []float64, visit func(i int, z []float64, loss float64)) {
+	if l.models(len(w)) == 0 {
+		l.eachRow(task, w, func(i int, z []float64) { visit(i, z, l.loss(z, task.Y[i])) })
+		return
+	}
+	g := l.scratch.Get().(*Gradient)
+	defer l.scratch.Put(g)
+	for from := 0; from < task.X.Rows; from += BlockRows {
+		to := min(from+BlockRows, task.X.Rows)
+		scores, losses := g.mix(task, g.between(from, to), w, l.models(len(w)))
+		for i := from; i < to; i++ {
+			visit(i, scores[(i-from)*l.Outputs:][:l.Outputs], losses[i-from])
+		}
+	}
+}
+
 // eachRow visits the rows of an open task with their scores, which are valid during the visit.
 func (l *RowLoss) eachRow(task *data.Client, w []float64, visit func(i int, z []float64)) {
+	if l.models(len(w)) > 0 {
+		l.eachLoss(task, w, func(i int, z []float64, _ float64) { visit(i, z) })
+		return
+	}
 	g := l.scratch.Get().(*Gradient)
 	defer l.scratch.Put(g)
 	if l.Outputs == 1 && l.layers == nil {

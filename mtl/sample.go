@@ -11,8 +11,9 @@ type Sample struct {
 	devices []int32 // the devices of the sample's tasks, in order
 	tests   []int32 // the sample's elements of the test set and of the validation set, in order
 	tasks   int     // the number of the sample's tasks
-	ranks   []int32 // by device of the sample: the index of its task in the sample; nil when each device has its own task
-	weight  float64 // m/n for n of m tasks
+	// by device of the sample: the index of its task in the sample; nil when each device has its own task
+	ranks  []int32
+	weight float64 // m/n for n of m tasks
 }
 
 // NewSample draws n tasks uniformly without replacement from (seed, rng.Sample, -1, 0). n = 0

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -43,9 +44,7 @@ func TestSDCAAgainstSlowTwin(t *testing.T) {
 			slow[i] = y * math.Min(1, math.Max(0, y*slow[i]+(1-y*z)/(curvature*p.Scale[task]*norm)))
 		}
 		for i := range fast {
-			if !near(fast[i], slow[i], 1e-11) {
-				t.Fatalf("task %d: a[%d] = %g, twin has %g", task, i, fast[i], slow[i])
-			}
+			expect.Must(t, near(fast[i], slow[i], 1e-11), "task %d: a[%d] = %g, twin has %g", task, i, fast[i], slow[i])
 		}
 		clear(dv)
 		p.AddV(task, dv, slow)
@@ -70,16 +69,11 @@ func TestSDCAEqualsSingleSteps(t *testing.T) {
 		}
 		clear(split.Train.Clients[0].X.Row(n / 2))
 		if rapid.Bool().Draw(r, "single") {
-			if err := (data.Config{Precision: data.PrecisionSingle}).Transform(&split); err != nil {
-				r.Fatal(err)
-			}
+			expect.NoError(r, (data.Config{Precision: data.PrecisionSingle}).Transform(&split))
 		}
 		cfg := Defaults()
 		cfg.Loss = rapid.SampledFrom(ScoreLosses()).Draw(r, "loss")
-		p, err := NewProblem(cfg, split)
-		if err != nil {
-			r.Fatal(err)
-		}
+		p := expect.Value(NewProblem(cfg, split))(r)
 		p.exceedsCache = rapid.Bool().Draw(r, "beyond")
 		const curvature = 0.3
 		type state struct {
@@ -104,12 +98,10 @@ func TestSDCAEqualsSingleSteps(t *testing.T) {
 		}
 		bits := cmp.Options{cmp.AllowUnexported(Order{}, rng.Stream{}),
 			cmp.Comparer(func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })}
-		if diff := cmp.Diff(single, run, bits); diff != "" {
-			r.Errorf("a run of %d steps (-one by one +run):\n%s", steps, diff)
-		}
-		if diff := cmp.Diff(single, cut, bits); diff != "" {
-			r.Errorf("%d steps cut at %d (-one by one +cut):\n%s", steps, first, diff)
-		}
+		diff := cmp.Diff(single, run, bits)
+		expect.That(r, diff == "", "a run of %d steps (-one by one +run):\n%s", steps, diff)
+		diff = cmp.Diff(single, cut, bits)
+		expect.That(r, diff == "", "%d steps cut at %d (-one by one +cut):\n%s", steps, first, diff)
 	})
 }
 
@@ -129,19 +121,15 @@ func TestDualityGapBoundsTheSubproblem(t *testing.T) {
 	}
 	least := trail[len(trail)-1].Value
 	for k, s := range trail {
-		if s.Gap < -1e-12 {
-			t.Errorf("pass %d: negative gap %g", k, s.Gap)
-		}
-		if s.Value-least > s.Gap+1e-12 {
-			t.Errorf("pass %d: %g above the minimum, but the gap is only %g", k, s.Value-least, s.Gap)
-		}
+		expect.That(t, s.Gap >= -1e-12, "pass %d: negative gap %g", k, s.Gap)
+		expect.That(t, s.Value-least <= s.Gap+1e-12,
+			"pass %d: %g above the minimum, but the gap is only %g", k, s.Value-least, s.Gap)
 		if k > 0 && s.Value > trail[k-1].Value+1e-12 {
 			t.Errorf("pass %d raised the subproblem from %g to %g", k, trail[k-1].Value, s.Value)
 		}
 	}
-	if last := trail[len(trail)-1].Gap; last > 1e-9 {
-		t.Errorf("gap %g after 400 passes", last)
-	}
+	last := trail[len(trail)-1].Gap
+	expect.That(t, last <= 1e-9, "gap %g after 400 passes", last)
 }
 
 func TestOrderVisitsEveryRowOncePerPass(t *testing.T) {
@@ -154,9 +142,7 @@ func TestOrderVisitsEveryRowOncePerPass(t *testing.T) {
 			var visits []int
 			for range n {
 				i := o.Next()
-				if seen[i] {
-					t.Fatalf("n = %d, pass %d: row %d twice", n, pass, i)
-				}
+				expect.Must(t, !seen[i], "n = %d, pass %d: row %d twice", n, pass, i)
 				seen[i] = true
 				visits = append(visits, i)
 			}
@@ -186,9 +172,7 @@ func TestSDCAAllocatesNothing(t *testing.T) {
 		order.Reset(30, rng.New(1, rng.Solve, 0, 0))
 		p.Subproblem(0, 1).SDCA(a, u, &order, 90)
 	})
-	if allocs != 0 {
-		t.Errorf("%g allocations a solve, want 0", allocs)
-	}
+	expect.That(t, allocs == 0, "%g allocations a solve, want 0", allocs)
 }
 
 // A row of zeros does not affect w, but its loss counts and the gap must close. P* is that of
@@ -205,9 +189,7 @@ func TestRowsOfZerosCloseTheGap(t *testing.T) {
 		p := mustProblem(t, cfg, split)
 		c := Identity{M: 2, Scale: 1}
 		full := p.Solver(testPool, 1e-9, 2000).Optimize(t.Context(), c, nil)
-		if full.RelativeGap > 1e-9 {
-			t.Errorf("%s: the relative gap stays at %g", name, full.RelativeGap)
-		}
+		expect.That(t, full.RelativeGap <= 1e-9, "%s: the relative gap stays at %g", name, full.RelativeGap)
 		task := &split.Train.Clients[0]
 		y := task.Y[4]
 		without := data.NewMatrix(19, 5)
@@ -219,9 +201,8 @@ func TestRowsOfZerosCloseTheGap(t *testing.T) {
 		}
 		task.X, task.Y = without, append(append([]float64(nil), task.Y[:4]...), task.Y[5:]...)
 		rest := mustProblem(t, cfg, split).Solver(testPool, 1e-9, 2000).Optimize(t.Context(), c, nil)
-		if want := rest.Primal + p.Loss.Value(0, y); !near(full.Primal, want, 1e-8) {
-			t.Errorf("%s: P* = %.12g, want %.12g", name, full.Primal, want)
-		}
+		want := rest.Primal + p.Loss.Value(0, y)
+		expect.That(t, near(full.Primal, want, 1e-8), "%s: P* = %.12g, want %.12g", name, full.Primal, want)
 	}
 }
 

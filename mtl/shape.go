@@ -7,7 +7,7 @@ import (
 )
 
 // Shape is the size of the model of one task: a linear model, a network with hidden layers
-// (docs/models.md), or an external model.
+// (docs/methods.md), or an external model.
 type Shape struct {
 	Features int    // d of a row
 	Outputs  int    // scores of a row: the number of classes, or 1 for the labels -1 and +1 and for real targets
@@ -66,6 +66,32 @@ func (s Shape) RowFLOPs() float64 {
 		flops += float64(each*float64(l.in)*float64(l.out)) + float64(2*float64(l.out))
 	}
 	return flops
+}
+
+// ScoreFLOPs returns the cost of the scores of one row; a third of RowFLOPs of an external model.
+func (s Shape) ScoreFLOPs() float64 {
+	if s.Given.Values > 0 {
+		return s.Given.RowFLOPs / 3
+	}
+	if s.linear() {
+		return float64(2 * float64(s.Values()))
+	}
+	flops := 0.0
+	for _, l := range s.layers() {
+		flops += float64(2*float64(l.in)*float64(l.out)) + float64(l.out)
+	}
+	return flops
+}
+
+// Head returns where the values of the last layer of a network begin, and the cost of its gradient for one row; all
+// values and no cost of a model without layers.
+func (s Shape) Head() (from int, flops float64) {
+	layers := s.layers()
+	if layers == nil {
+		return s.Values(), 0
+	}
+	l := layers[len(layers)-1]
+	return l.at, float64(2*float64(l.in)*float64(l.out)) + float64(l.out)
 }
 
 // RowTraffic returns how many values of memory the gradient of the loss of one row reads and
@@ -130,26 +156,26 @@ func StepFLOPs(d int) float64 { return float64(4*float64(d)) + 8 }
 type Widths [2]int
 
 // TypeTOML returns the type.
-func (h *Widths) TypeTOML() string { return "list of integers" }
+func (w *Widths) TypeTOML() string { return "list of integers" }
 
 // DecodeTOML takes a list of at most two integers.
-func (h *Widths) DecodeTOML(n *config.Node, key string) config.Errors {
+func (w *Widths) DecodeTOML(n *config.Node, key string) config.Errors {
 	var list []int
 	problems := config.Decode(n, key, &list)
-	if len(list) > len(h) {
-		problems.Add(n.Key, fmt.Sprintf("%s: has %d hidden layers, must have at most %d", key, len(list), len(h)))
+	if len(list) > len(w) {
+		problems.Add(n.Key, fmt.Sprintf("%s: has %d hidden layers, must have at most %d", key, len(list), len(w)))
 	}
-	*h = Widths{}
-	copy(h[:], list)
+	*w = Widths{}
+	copy(w[:], list)
 	return problems
 }
 
 // MarshalTOML returns the list on one line.
-func (h Widths) MarshalTOML() ([]byte, error) { return []byte(config.Literal(h.list())), nil }
+func (w Widths) MarshalTOML() ([]byte, error) { return []byte(config.Literal(w.list())), nil }
 
-func (h Widths) list() []int {
+func (w Widths) list() []int {
 	list := []int{}
-	for _, width := range h {
+	for _, width := range w {
 		if width != 0 {
 			list = append(list, width)
 		}

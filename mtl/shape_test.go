@@ -14,11 +14,14 @@ func TestTraffic(t *testing.T) {
 	}{
 		{Shape{Features: 784, Outputs: 10}, 2 * 794, 2 * 7840, 10 * (5*784 + 2)},
 		{Shape{Features: 3, Outputs: 1}, 8, 6, 17},
-		{Shape{Features: 784, Outputs: 10, Hidden: Widths{128}}, 2*912 + 2*138 + 128, 2*101770 + 1280, 10 * (5*784 + 2)},
+		{Shape{Features: 784, Outputs: 10, Hidden: Widths{128}}, 2*912 + 2*138 + 128, 2*101770 + 1280,
+			10 * (5*784 + 2)},
 		{Shape{Features: 3, Outputs: 2, Hidden: Widths{4, 5}}, 14 + 22 + 19, 2*53 + 30, 2 * 17},
 	} {
-		if row, batch, step := c.shape.RowTraffic(), c.shape.BatchTraffic(), c.shape.StepTraffic(); row != c.row || batch != c.batch || step != c.step {
-			t.Errorf("%+v: %g values for a row, %g for a mini-batch, %g for a step; want %g, %g, %g", c.shape, row, batch, step, c.row, c.batch, c.step)
+		if row, batch, step := c.shape.RowTraffic(), c.shape.BatchTraffic(), c.shape.StepTraffic(); row != c.row ||
+			batch != c.batch || step != c.step {
+			t.Errorf("%+v: %g values for a row, %g for a mini-batch, %g for a step; want %g, %g, %g", c.shape, row,
+				batch, step, c.row, c.batch, c.step)
 		}
 	}
 }

@@ -8,10 +8,12 @@ const LossSmoothedHinge = "smoothed-hinge"
 func init() {
 	RegisterLoss(LossFactory{
 		Name:    LossSmoothedHinge,
-		Formula: "0 if yz >= 1; 1 - yz - g/2 if yz <= 1 - g; else (1 - yz)^2/(2g)", Conjugate: "-ya + g/2 (ya)^2", Domain: "0 <= ya <= 1",
-		Mu:        "g",
-		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
-		New:       func(cfg *Config) Loss { return SmoothedHinge{Smoothing: cfg.Smoothing} },
+		Formula: "0 if yz >= 1; 1 - yz - g/2 if yz <= 1 - g; else (1 - yz)^2/(2g)", Conjugate: "-ya + g/2 (ya)^2",
+		Domain: "0 <= ya <= 1",
+		Mu:     "g",
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss " +
+			"minimization, JMLR 14, 2013, section 6.2",
+		New: func(cfg *Config) Loss { return SmoothedHinge{Smoothing: cfg.Smoothing} },
 	})
 }
 
@@ -25,43 +27,43 @@ type SmoothedHinge struct{ Smoothing float64 }
 var _ Loss = SmoothedHinge{}
 
 // Value returns the loss of the margin y z.
-func (l SmoothedHinge) Value(z, y float64) float64 {
+func (s SmoothedHinge) Value(z, y float64) float64 {
 	short := 1 - float64(y*z)
 	switch {
 	case short <= 0:
 		return 0
-	case short >= l.Smoothing:
-		return short - float64(l.Smoothing/2)
+	case short >= s.Smoothing:
+		return short - float64(s.Smoothing/2)
 	default:
-		return short * short / (2 * l.Smoothing)
+		return short * short / (2 * s.Smoothing)
 	}
 }
 
 // Subgradient returns the derivative, -y clip((1 - y z)/gamma, 0, 1).
-func (l SmoothedHinge) Subgradient(z, y float64) float64 {
-	return -y * min(1, max(0, (1-float64(y*z))/l.Smoothing))
+func (s SmoothedHinge) Subgradient(z, y float64) float64 {
+	return -y * min(1, max(0, (1-float64(y*z))/s.Smoothing))
 }
 
 // Conjugate returns -y a + gamma/2 (y a)^2, or +Inf outside 0 <= y a <= 1.
-func (l SmoothedHinge) Conjugate(a, y float64) float64 {
+func (s SmoothedHinge) Conjugate(a, y float64) float64 {
 	ya := float64(y * a)
 	if ya < 0 || ya > 1 {
 		return math.Inf(1)
 	}
-	return -ya + float64(l.Smoothing/2*ya*ya)
+	return -ya + float64(s.Smoothing/2*ya*ya)
 }
 
 // Step returns y clip(y a + (1 - y z - gamma y a)/(q + gamma), 0, 1).
-func (l SmoothedHinge) Step(a, y, z, q float64) float64 {
+func (s SmoothedHinge) Step(a, y, z, q float64) float64 {
 	ya := float64(y * a)
-	b := ya + (1-float64(y*z)-float64(l.Smoothing*ya))/(q+l.Smoothing)
+	b := ya + (1-float64(y*z)-float64(s.Smoothing*ya))/(q+s.Smoothing)
 	return y * clip(b, 0, 1)
 }
 
 // Traits returns those of a (1/gamma)-smooth loss that is 1-Lipschitz.
-func (l SmoothedHinge) Traits() LossTraits {
+func (s SmoothedHinge) Traits() LossTraits {
 	return LossTraits{
-		Smoothness: l.Smoothing, Lipschitz: 1,
-		Clipped: ClippedStep{Shrink: l.Smoothing, Extra: l.Smoothing, High: 1},
+		Smoothness: s.Smoothing, Lipschitz: 1,
+		Clipped: ClippedStep{Shrink: s.Smoothing, Extra: s.Smoothing, High: 1},
 	}
 }

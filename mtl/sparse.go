@@ -34,8 +34,8 @@ func newSparse(precision *mat.SymDense, l1 float64) (*sparse, error) {
 }
 
 // Primal sets W = grad R*(V).
-func (c *sparse) Primal(w, v *data.Matrix) {
-	l := newLasso(c.precision, c.Tasks(), c.l1)
+func (s *sparse) Primal(w, v *data.Matrix) {
+	l := newLasso(s.precision, s.Tasks(), s.l1)
 	for j := range v.Cols {
 		l.solve(v.Data[j:], v.Stride)
 		for t, x := range l.w {
@@ -46,8 +46,8 @@ func (c *sparse) Primal(w, v *data.Matrix) {
 
 // Incremental solves all lassos for every row of W: the weights of a task depend on those of
 // the others.
-func (c *sparse) Incremental(v *data.Matrix) IncrementalPrimal {
-	return &sparseFollower{c, follower{v}, newLasso(c.precision, c.Tasks(), c.l1)}
+func (s *sparse) Incremental(v *data.Matrix) IncrementalPrimal {
+	return &sparseFollower{s, follower{v}, newLasso(s.precision, s.Tasks(), s.l1)}
 }
 
 type sparseFollower struct {
@@ -70,36 +70,36 @@ func (f *sparseFollower) FLOPs() (task, add float64) {
 }
 
 // Gradient sets Z = W M^-1 + l1 sign(W), with sign(0) = 0.
-func (c *sparse) Gradient(z, w *data.Matrix) {
-	c.quadratic(z, w)
+func (s *sparse) Gradient(z, w *data.Matrix) {
+	s.quadratic(z, w)
 	for i, x := range w.Data {
 		if x != 0 {
-			z.Data[i] += math.Copysign(c.l1, x)
+			z.Data[i] += math.Copysign(s.l1, x)
 		}
 	}
 }
 
 // quadratic sets Z = W M^-1.
-func (c *sparse) quadratic(z, w *data.Matrix) {
-	m := c.Tasks()
-	product(z, &data.Matrix{Rows: m, Cols: m, Stride: m, Data: c.precision}, w)
+func (s *sparse) quadratic(z, w *data.Matrix) {
+	m := s.Tasks()
+	product(z, &data.Matrix{Rows: m, Cols: m, Stride: m, Data: s.precision}, w)
 }
 
 // Value returns 1/2 tr(W M^-1 W^T) + l1 |W|_1.
-func (c *sparse) Value(w, _ *data.Matrix) float64 {
+func (s *sparse) Value(w, _ *data.Matrix) float64 {
 	z := data.NewMatrix(w.Rows, w.Cols)
-	c.quadratic(&z, w)
+	s.quadratic(&z, w)
 	size := 0.0
 	for _, x := range w.Data {
 		size += math.Abs(x)
 	}
-	return float64(0.5*dot(&z, w)) + float64(c.l1*size)
+	return float64(0.5*dot(&z, w)) + float64(s.l1*size)
 }
 
 // FLOPs returns 20 m^2 d: it assumes ten passes of 2 m^2 for every lasso. The actual number
 // depends on V.
-func (c *sparse) FLOPs(d int) float64 {
-	return 20 * float64(c.Tasks()) * float64(c.Tasks()) * float64(d)
+func (s *sparse) FLOPs(d int) float64 {
+	return 20 * float64(s.Tasks()) * float64(s.Tasks()) * float64(d)
 }
 
 // Shifted is a coupling with a constant added to R: the terms of a regularizer in Omega
@@ -113,4 +113,4 @@ type Shifted struct {
 var _ Coupling = Shifted{}
 
 // Value returns R(W) with the constant.
-func (c Shifted) Value(w, v *data.Matrix) float64 { return c.Coupling.Value(w, v) + c.Constant }
+func (s Shifted) Value(w, v *data.Matrix) float64 { return s.Coupling.Value(w, v) + s.Constant }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -94,16 +95,13 @@ func TestSparseRowsLikeDense(t *testing.T) {
 				o := p.Evaluate(testPool, c, &w, &v, duals)
 				add(o.Primal, o.TrainError, o.TestError)
 			}
-			if d := apart(numbers[0], numbers[1]); d > 1e-12 {
-				t.Errorf("sparse and dense rows differ by %g", d)
-			}
+			d := apart(numbers[0], numbers[1])
+			expect.That(t, d <= 1e-12, "sparse and dense rows differ by %g", d)
 			var optima [2]float64
 			for k, p := range problems {
 				optima[k] = p.Solver(testPool, 1e-9, 3000).Optimize(t.Context(), mustStart(t, p), nil).Primal
 			}
-			if math.Abs(optima[0]-optima[1]) > 1e-8*optima[0] {
-				t.Errorf("optima %v differ", optima)
-			}
+			expect.That(t, math.Abs(optima[0]-optima[1]) <= 1e-8*optima[0], "optima %v differ", optima)
 		})
 	}
 }

@@ -58,32 +58,32 @@ func topEigenvalue(least, most float64, f func(lambda float64) secular) float64 
 // column of a task repeated for each of its devices and D the diagonal. Each
 // step of topEigenvalue is a pass of O(m r^2). It takes few steps, two if all M_tt are
 // equal.
-func (c *lowRank) spectral(devices []int) float64 {
+func (lr *lowRank) spectral(devices []int) float64 {
 	least, most := 0.0, 0.0
-	for t := range c.diag {
+	for t := range lr.diag {
 		least = max(least, load(devices, t)) // an entry of the diagonal
 		most += load(devices, t)             // the trace
 	}
-	return topEigenvalue(least, most, func(lambda float64) secular { return c.secular(lambda, devices) })
+	return topEigenvalue(least, most, func(lambda float64) secular { return lr.secular(lambda, devices) })
 }
 
 // secular evaluates f for P = off n_t/M_tt and G = (n_t/M_tt)^1/2 F c^1/2, where
 // task t has n_t devices. The rounding of lambda - P equals a change of P by a rounding of
 // lambda, far less than raiseBy, so that only the rounding of the sums matters.
-func (c *lowRank) secular(lambda float64, devices []int) secular {
-	r := c.f.Cols
-	parts := make([]data.Matrix, c.blocks.count)
-	scratch := make([]*crossed, c.pool.Size())
-	c.pool.For(c.blocks.count, func(i, worker int) {
+func (lr *lowRank) secular(lambda float64, devices []int) secular {
+	r := lr.f.Cols
+	parts := make([]data.Matrix, lr.blocks.count)
+	scratch := make([]*crossed, lr.pool.Size())
+	lr.pool.For(lr.blocks.count, func(i, worker int) {
 		parts[i] = data.NewMatrix(r, r)
 		if scratch[worker] == nil {
 			scratch[worker] = newCrossed(r, r)
 		}
-		from, to := c.blocks.at(i)
-		f, weights := rowsOf(&c.f, from, to), make([]float64, to-from)
+		from, to := lr.blocks.at(i)
+		f, weights := rowsOf(&lr.f, from, to), make([]float64, to-from)
 		for t := range weights {
 			n := load(devices, from+t)
-			weights[t] = n / (float64(lambda*c.diag[from+t]) - float64(c.off*n))
+			weights[t] = n / (float64(lambda*lr.diag[from+t]) - float64(lr.off*n))
 		}
 		scratch[worker].add(&parts[i], &f, &f, weights)
 	})
@@ -91,7 +91,7 @@ func (c *lowRank) secular(lambda float64, devices []int) secular {
 		kernel.Axpy(1, parts[i].Data, parts[0].Data)
 	}
 	root := make([]float64, r)
-	for k, a := range c.along {
+	for k, a := range lr.along {
 		root[k] = math.Sqrt(a)
 	}
 	s, trace := make([]float64, r*r), 0.0
@@ -109,19 +109,19 @@ func (c *lowRank) secular(lambda float64, devices []int) secular {
 	// Each entry of S sums the rows of a block, then the blocks; the entries'
 	// errors together are at most that share of the trace.
 	const epsilon = 0x1p-52
-	chain := float64(c.f.Rows/c.blocks.count + c.blocks.count + 10)
+	chain := float64(lr.f.Rows/lr.blocks.count + lr.blocks.count + 10)
 	out.rounding = float64(chain*epsilon*trace) + float64(10*epsilon*float64(r)*out.value)
 	u := s[(r-1)*r:] // c^1/2 times the eigenvector
 	for k := range u {
 		u[k] *= root[k]
 	}
-	slopes := make([]float64, c.blocks.count)
-	c.pool.For(c.blocks.count, func(i, _ int) {
-		from, to := c.blocks.at(i)
+	slopes := make([]float64, lr.blocks.count)
+	lr.pool.For(lr.blocks.count, func(i, _ int) {
+		from, to := lr.blocks.at(i)
 		for t := from; t < to; t++ {
 			n := load(devices, t)
-			below := float64(lambda*c.diag[t]) - float64(c.off*n)
-			slopes[i] -= float64(n * c.diag[t] * square(kernel.Dot(u, c.f.Row(t))/below))
+			below := float64(lambda*lr.diag[t]) - float64(lr.off*n)
+			slopes[i] -= float64(n * lr.diag[t] * square(kernel.Dot(u, lr.f.Row(t))/below))
 		}
 	})
 	for _, x := range slopes {

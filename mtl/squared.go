@@ -8,8 +8,9 @@ const LossSquared = "squared"
 func init() {
 	RegisterLoss(LossFactory{
 		Name: LossSquared, Formula: "(z - y)^2/2", Conjugate: "a^2/2 - ay", Domain: "everywhere",
-		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss minimization, JMLR 14, 2013, section 6.2",
-		New:       func(*Config) Loss { return Squared{} },
+		Reference: "Shalev-Shwartz and Zhang: Stochastic dual coordinate ascent methods for regularized loss " +
+			"minimization, JMLR 14, 2013, section 6.2",
+		New: func(*Config) Loss { return Squared{} },
 	})
 }
 

@@ -8,8 +8,9 @@ const LossSquaredHinge = "squared-hinge"
 func init() {
 	RegisterLoss(LossFactory{
 		Name: LossSquaredHinge, Formula: "max(0, 1 - yz)^2", Conjugate: "-ya + (ya)^2/4", Domain: "ya >= 0",
-		Reference: "Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale linear SVM, ICML 2008",
-		New:       func(*Config) Loss { return SquaredHinge{} },
+		Reference: "Hsieh, Chang, Lin, Keerthi, Sundararajan: A dual coordinate descent method for large-scale " +
+			"linear SVM, ICML 2008",
+		New: func(*Config) Loss { return SquaredHinge{} },
 	})
 }
 

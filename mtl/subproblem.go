@@ -136,8 +136,8 @@ type SubproblemValue struct {
 	Gap   float64 // the duality gap: an upper bound on Value minus the minimum
 }
 
-// Evaluate evaluates the subproblem at a + da (a and u after SDCA from u = w). By Fenchel and Young the gap is the sum over rows
-// of loss(x.u) + loss*(-a) + a x.u, each term of which is at least zero. dv is scratch space of
+// Evaluate evaluates the subproblem at a + da (a and u after SDCA from u = w). By Fenchel and Young the gap is the sum
+// over rows of loss(x.u) + loss*(-a) + a x.u, each term of which is at least zero. dv is scratch space of
 // Values.
 func (s Subproblem) Evaluate(a, u, w, dv []float64) (at SubproblemValue) {
 	p, task := s.p, s.open()

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -33,12 +34,12 @@ func TestThetaOfASingleRowInClosedForm(t *testing.T) {
 			minimizer := append([]float64(nil), before...)
 			u := append([]float64(nil), w...)
 			p.Subproblem(k, curvature).Step(minimizer, u, 0)
-			if loss == LossHinge && !near(minimizer[0], p.Train.Clients[k].Y[0]/4, 1e-12) {
-				t.Fatalf("the minimizer is %g, want y/4", minimizer[0])
-			}
+			expect.Must(t, loss != LossHinge || near(minimizer[0], p.Train.Clients[k].Y[0]/4, 1e-12),
+				"the minimizer is %g, want y/4", minimizer[0])
 			for _, r := range []float64{0, 0.1, 0.5, 0.9, 1, 1.5, 2, 3} {
 				after := []float64{r * minimizer[0]}
-				if got, want := p.Subproblem(k, curvature).Theta(before, after, w), (1-r)*(1-r); !near(got, want, 1e-12) {
+				if got, want := p.Subproblem(k, curvature).Theta(before, after, w),
+					(1-r)*(1-r); !near(got, want, 1e-12) {
 					t.Errorf("%s: theta at %g of the way = %.15g, want (1-r)^2 = %g", loss, r, got, want)
 				}
 			}
@@ -117,7 +118,8 @@ func TestThetaOfOneStepByBruteForce(t *testing.T) {
 			plain := plainOf(t, loss)
 			best := bruteForce(p, k, before, w, curvature, max(plain.low, -20)+inside, min(plain.high, 20)-inside)
 			least := definition(p, k, before, best, w, curvature)
-			want := (definition(p, k, before, after, w, curvature) - least) / (definition(p, k, before, before, w, curvature) - least)
+			want := (definition(p, k, before, after, w, curvature) - least) /
+				(definition(p, k, before, before, w, curvature) - least)
 			if got := p.Subproblem(k, curvature).Theta(before, after, w); math.Abs(got-want) > 1e-6 {
 				t.Errorf("%s, seed %d: theta = %.9f, by brute force %.9f", loss, seed, got, want)
 			}
@@ -135,21 +137,17 @@ func TestThetaDecreasesWithSteps(t *testing.T) {
 			var order Order
 			order.Reset(30, rng.New(1, rng.Solve, 0, 0))
 			last := 1.0
-			if got := p.Subproblem(0, curvature).Theta(before, b, w); got != 1 {
-				t.Fatalf("%s: theta without a step = %g, want 1", loss, got)
-			}
+			got := p.Subproblem(0, curvature).Theta(before, b, w)
+			expect.Must(t, got == 1, "%s: theta without a step = %g, want 1", loss, got)
 			for pass := range 20 {
 				p.Subproblem(0, curvature).SDCA(b, u, &order, 10)
 				theta := p.Subproblem(0, curvature).Theta(before, b, w)
 				// The minimizer is known to a 1e-10th of the denominator.
-				if theta > last+1e-9 || theta < 0 {
-					t.Fatalf("%s, curvature %g: theta rose from %g to %g in pass %d", loss, curvature, last, theta, pass)
-				}
+				expect.Must(t, theta <= last+1e-9 && theta >= 0,
+					"%s, curvature %g: theta rose from %g to %g in pass %d", loss, curvature, last, theta, pass)
 				last = theta
 			}
-			if last > 0.9 {
-				t.Errorf("%s, curvature %g: theta is still %g", loss, curvature, last)
-			}
+			expect.That(t, last <= 0.9, "%s, curvature %g: theta is still %g", loss, curvature, last)
 		}
 	}
 }
@@ -168,7 +166,8 @@ func TestThetaIsBelowItsCertificate(t *testing.T) {
 		for range 8 {
 			p.Subproblem(0, 5).SDCA(b, u, &order, 25)
 			now := p.Subproblem(0, 5).Evaluate(b, u, w, dv)
-			if theta, most := p.Subproblem(0, 5).Theta(before, b, w), now.Gap/(now.Gap+start.Value-now.Value); theta > most+1e-9 {
+			if theta, most := p.Subproblem(0, 5).Theta(before, b, w),
+				now.Gap/(now.Gap+start.Value-now.Value); theta > most+1e-9 {
 				t.Errorf("%s: theta = %g exceeds the certificate %g", loss, theta, most)
 			}
 		}
@@ -182,9 +181,8 @@ func TestThetaOfASolvedSubproblemIsZero(t *testing.T) {
 		b := make([]float64, 20)
 		// Around the minimizer, with u in place of w, the subproblem is solved at 0.
 		o := minimized(p, b, w, 0.3)
-		if got := p.Subproblem(0, 0.3).Theta(o.best, o.best, o.u); got != 0 {
-			t.Errorf("%s: theta of a solved subproblem = %g, want 0", loss, got)
-		}
+		got := p.Subproblem(0, 0.3).Theta(o.best, o.best, o.u)
+		expect.That(t, got == 0, "%s: theta of a solved subproblem = %g, want 0", loss, got)
 	}
 	// A row of zeros does not affect w, but its dual variable has an optimum.
 	split := randomSplit(7, 4, 3, 3)
@@ -223,15 +221,12 @@ func TestFacesFindTheMinimizer(t *testing.T) {
 			for fast.start(before, w); !fast.exact(); {
 				fast.improve(true)
 			}
-			if fast.gap > 1e-10*fast.none+fast.noise {
-				t.Errorf("%s, seed %d: gap %g, want at most %g", loss, seed, fast.gap, 1e-10*fast.none+fast.noise)
-			}
-			if fast.none < slow.none-slow.gap-slow.noise || fast.none > slow.none+slow.gap+slow.noise {
-				t.Errorf("%s, seed %d: G(0) - G = %.15g, by passes %.15g", loss, seed, fast.none, slow.none)
-			}
-			if p.Loss.Traits().Clipped != (ClippedStep{}) && fast.batches > 4 {
-				t.Errorf("%s, seed %d: %d faces", loss, seed, fast.batches)
-			}
+			expect.That(t, fast.gap <= 1e-10*fast.none+fast.noise,
+				"%s, seed %d: gap %g, want at most %g", loss, seed, fast.gap, 1e-10*fast.none+fast.noise)
+			expect.That(t, fast.none >= slow.none-slow.gap-slow.noise && fast.none <= slow.none+slow.gap+slow.noise,
+				"%s, seed %d: G(0) - G = %.15g, by passes %.15g", loss, seed, fast.none, slow.none)
+			expect.That(t, p.Loss.Traits().Clipped == (ClippedStep{}) || fast.batches <= 4,
+				"%s, seed %d: %d faces", loss, seed, fast.batches)
 		}
 	}
 }
@@ -263,7 +258,5 @@ func TestThetaOfASlowSubproblem(t *testing.T) {
 			slowest++
 		}
 	}
-	if slowest == 0 {
-		t.Error("100 passes solve every one of them: the test shows nothing")
-	}
+	expect.That(t, slowest != 0, "100 passes solve every one of them: the test shows nothing")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -23,16 +24,14 @@ func TestDefaultsAreValid(t *testing.T) {
 	cfg := Defaults()
 	for _, name := range ProfileNames() {
 		cfg.Profile = name
-		if got := problems(cfg); got != nil {
-			t.Errorf("%s: %s", name, got)
-		}
+		got := problems(cfg)
+		expect.That(t, got == nil, "%s: %s", name, got)
 		p, ok := Lookup(name)
-		if !ok || p.Name != name || p.Source == "" || p.DownlinkMbps < p.UplinkMbps || p.UplinkMbps <= 0 || p.RTTms <= 0 {
+		if !ok || p.Name != name || p.Source == "" || p.DownlinkMbps < p.UplinkMbps || p.UplinkMbps <= 0 ||
+			p.RTTms <= 0 {
 			t.Errorf("profile %+v", p)
 		}
-		if cfg.Link() != p {
-			t.Errorf("%s without overrides is %+v, want %+v", name, cfg.Link(), p)
-		}
+		expect.That(t, cfg.Link() == p, "%s without overrides is %+v, want %+v", name, cfg.Link(), p)
 	}
 	if _, ok := Lookup("5g"); ok {
 		t.Error("there is a profile 5g")
@@ -42,37 +41,38 @@ func TestDefaultsAreValid(t *testing.T) {
 // "scaling the communication cost relative to computation by one, two, or three
 // orders of magnitude, respectively", for WiFi, LTE and 3G (paper, section 5.3).
 func TestRelativeCosts(t *testing.T) {
-	for name, want := range map[string]float64{"wifi": 10, "wifi-2012": 10, "lte": 100, "3g": 1000, "ble": 100, "ethernet": 1} {
-		if p, _ := Lookup(name); p.RelativeCost != want {
-			t.Errorf("%s costs %g local passes, want %g", name, p.RelativeCost, want)
-		}
+	for name, want := range map[string]float64{"wifi": 10, "wifi-2012": 10, "lte": 100, "3g": 1000, "ble": 100,
+		"ethernet": 1} {
+		p, _ := Lookup(name)
+		expect.That(t, p.RelativeCost == want, "%s costs %g local passes, want %g", name, p.RelativeCost, want)
 	}
 }
 
 func TestInvalidLinks(t *testing.T) {
-	const rate = "must be positive and at most 1e+09, or -1 for the profile's"
+	const rate = "must be positive and at most 1e+09"
 	for _, c := range []struct {
 		change func(*Config)
 		want   []string
 	}{
 		{func(n *Config) { n.Profile = "LTE " },
-			[]string{`network.profile = "LTE ": must be one of wifi, wifi-2012, lte, 3g, ble, ethernet (did you mean "lte"?)`}},
+			[]string{`network.profile = "LTE ": must be one of wifi, wifi-2012, lte, 3g, ble, ` +
+				`ethernet (did you mean "lte"?)`}},
 		{func(n *Config) { n.DownlinkMbps = 0 }, []string{"network.downlink_mbps = 0: " + rate}},
 		{func(n *Config) { n.UplinkMbps = -2 }, []string{"network.uplink_mbps = -2: " + rate}},
 		{func(n *Config) { n.DownlinkMbps, n.UplinkMbps = math.Inf(1), math.NaN() },
 			[]string{"network.downlink_mbps = +Inf: " + rate, "network.uplink_mbps = NaN: " + rate}},
-		{func(n *Config) { n.RTTms = -30 }, []string{"network.rtt_ms = -30: must be in [0, 1e+09], or -1 for the profile's"}},
+		{func(n *Config) { n.RTTms = -30 }, []string{"network.rtt_ms = -30: must be in [0, 1e+09]"}},
 		{func(n *Config) { n.RateSpread, n.Jitter = -1, math.NaN() },
 			[]string{"network.rate_spread = -1: must be in [0, 100]", "network.jitter = NaN: must be in [0, 100]"}},
 		{func(n *Config) { n.LossProbability = 1.2 }, []string{"network.loss_probability = 1.2: must be in [0, 1]"}},
 		{func(n *Config) { n.HeaderBytes, n.PayloadBytesPerValue = -1, 2 },
-			[]string{"network.header_bytes = -1: must be in [0, 1073741824]", "network.payload_bytes_per_value = 2: must be 4 or 8"}},
+			[]string{"network.wire.header_bytes = -1: must be in [0, 1073741824]",
+				"network.wire.bytes_per_value = 2: must be 4 or 8"}},
 	} {
 		cfg := Defaults()
 		c.change(&cfg)
-		if d := cmp.Diff(c.want, problems(cfg)); d != "" {
-			t.Error(d)
-		}
+		d := cmp.Diff(c.want, problems(cfg))
+		expect.That(t, d == "", "%v", d)
 	}
 }
 

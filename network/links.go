@@ -62,8 +62,8 @@ func NewLinks(cfg Config, n int, seed uint64) *Links {
 		return l
 	}
 	factors := make([]float64, n)
-	for t := range factors {
-		factors[t] = l.factor(t)
+	for device := range factors {
+		factors[device] = l.factor(device)
 	}
 	l.factors, l.spread = factors, nil
 	return l
@@ -106,20 +106,20 @@ func newLinks(cfg *Config, profiles []Profile, seed uint64) *Links {
 	return l
 }
 
-func (l *Links) kind(t int) *kind {
+func (l *Links) kind(device int) *kind {
 	if l.class == nil {
 		return &l.kinds[0]
 	}
-	return &l.kinds[l.class[t]]
+	return &l.kinds[l.class[device]]
 }
 
-// Profile returns the profile of the link of device t, without the device's own rate
+// Profile returns the profile of the link of a device, without the device's own rate
 // factor.
-func (l *Links) Profile(t int) Profile { return l.kind(t).profile }
+func (l *Links) Profile(device int) Profile { return l.kind(device).profile }
 
-// Radio returns the radio of device t. With radio = "active" it has only the active
+// Radio returns the radio of a device. With radio = "active" it has only the active
 // state.
-func (l *Links) Radio(t int) *Radio { return &l.kind(t).radio }
+func (l *Links) Radio(device int) *Radio { return &l.kind(device).radio }
 
 // Stateless reports whether all radios have only the active state.
 func (l *Links) Stateless() bool {
@@ -144,51 +144,51 @@ func (l *Links) Bytes(values int) float64 {
 	return float64(l.header) + float64(float64(values)*float64(l.payload))
 }
 
-// Mbps returns the rate of the link of device t in a direction, in 10^6 bit/s.
-func (l *Links) Mbps(d Direction, t int) float64 {
-	p := &l.kind(t).profile
+// Mbps returns the rate of the link of a device in a direction, in 10^6 bit/s.
+func (l *Links) Mbps(d Direction, device int) float64 {
+	p := &l.kind(device).profile
 	if d == Down {
-		return float64(p.DownlinkMbps * l.factor(t))
+		return float64(p.DownlinkMbps * l.factor(device))
 	}
-	return float64(p.UplinkMbps * l.factor(t))
+	return float64(p.UplinkMbps * l.factor(device))
 }
 
-func (l *Links) factor(t int) float64 {
+func (l *Links) factor(device int) float64 {
 	switch {
 	case l.factors != nil:
-		return l.factors[t]
+		return l.factors[device]
 	case l.spread == nil:
 		return 1
 	}
 	// Round 0 of this purpose draws the speed of the device's processor.
-	s := rng.New(l.seed, rng.Spread, t, 1)
+	s := rng.New(l.seed, rng.Spread, device, 1)
 	return l.spread.At(s.Normal())
 }
 
-// Expected returns the duration of a message of some bytes to or from device t without
+// Expected returns the duration of a message of some bytes to or from a device without
 // jitter: half the round trip + 8 Timed(bytes) / bandwidth. The device knows it in advance.
-func (l *Links) Expected(d Direction, t int, bytes float64) engine.Time {
-	return engine.FromSeconds(l.seconds(d, t, bytes))
+func (l *Links) Expected(d Direction, device int, bytes float64) engine.Time {
+	return engine.FromSeconds(l.seconds(d, device, bytes))
 }
 
-// LatencyShare returns the latency of a message of some bytes to or from device t as a
+// LatencyShare returns the latency of a message of some bytes to or from a device as a
 // share of the message's duration. Jitter stretches both alike.
-func (l *Links) LatencyShare(d Direction, t int, bytes float64) float64 {
-	latency := l.kind(t).latency
+func (l *Links) LatencyShare(d Direction, device int, bytes float64) float64 {
+	latency := l.kind(device).latency
 	if latency == 0 {
 		return 0
 	}
-	return latency / l.seconds(d, t, bytes)
+	return latency / l.seconds(d, device, bytes)
 }
 
-// Send sends a message of some bytes to or from device t in a round. attempt counts from 0.
+// Send sends a message of some bytes to or from a device in a round. attempt counts from 0.
 //
-// Loss and jitter are the first numbers of the stream (seed, rng.Downlink or rng.Uplink, t,
+// Loss and jitter are the first numbers of the stream (seed, rng.Downlink or rng.Uplink, device,
 // round + 2^32 attempt). A transfer is lost if u < loss_probability, with the same u for
 // every probability. Its jitter does not depend on its bytes. So all algorithms face the
 // same links.
-func (l *Links) Send(d Direction, t, round, attempt int, bytes float64) Transfer {
-	seconds := l.seconds(d, t, bytes)
+func (l *Links) Send(d Direction, device, round, attempt int, bytes float64) Transfer {
+	seconds := l.seconds(d, device, bytes)
 	if l.steady {
 		return Transfer{Duration: engine.FromSeconds(seconds)}
 	}
@@ -196,28 +196,30 @@ func (l *Links) Send(d Direction, t, round, attempt int, bytes float64) Transfer
 	if d == Up {
 		purpose = rng.Uplink
 	}
-	s := rng.NewAttempt(l.seed, purpose, t, round, attempt)
+	s := rng.NewAttempt(l.seed, purpose, device, round, attempt)
 	lost := s.Float64() < l.loss
 	return Transfer{Duration: engine.FromSeconds(seconds * l.jitter.At(s.Normal())), Lost: lost}
 }
 
-// Power returns the power in watts of the radio of device t while it receives or sends at
+// Power returns the power in watts of the radio of a device while it receives or sends at
 // the rate of its link.
-func (l *Links) Power(d Direction, t int) float64 { return l.kind(t).radio.Active(d, l.Mbps(d, t)) }
+func (l *Links) Power(d Direction, device int) float64 {
+	return l.kind(device).radio.Active(d, l.Mbps(d, device))
+}
 
-// OnWire returns the bytes that a message of some bytes puts on the wire of device t:
+// OnWire returns the bytes that a message of some bytes puts on the wire of a device:
 // Config.BytesScale for each, with the headers of packets, WireFactor times as many.
-func (l *Links) OnWire(t int, bytes float64) float64 {
-	return float64(float64(bytes*l.scale) * l.kind(t).wire)
+func (l *Links) OnWire(device int, bytes float64) float64 {
+	return float64(float64(bytes*l.scale) * l.kind(device).wire)
 }
 
-// Timed returns how many bytes of a message on the wire of device t take time at the rate of
+// Timed returns how many bytes of a message on the wire of a device take time at the rate of
 // the link: max(0, OnWire - BurstBytes), since a token bucket lets a burst pass at once.
-func (l *Links) Timed(t int, bytes float64) float64 {
-	return max(0, l.OnWire(t, bytes)-l.kind(t).burst)
+func (l *Links) Timed(device int, bytes float64) float64 {
+	return max(0, l.OnWire(device, bytes)-l.kind(device).burst)
 }
 
-// seconds returns the duration of some bytes on the link of device t without jitter.
-func (l *Links) seconds(d Direction, t int, bytes float64) float64 {
-	return l.kind(t).latency + float64(l.Timed(t, bytes)*8/(l.Mbps(d, t)*1e6))
+// seconds returns the duration of some bytes on the link of a device without jitter.
+func (l *Links) seconds(d Direction, device int, bytes float64) float64 {
+	return l.kind(device).latency + float64(l.Timed(device, bytes)*8/(l.Mbps(d, device)*1e6))
 }

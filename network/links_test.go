@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
 func links(t *testing.T, n int, change func(*Config)) *Links {
 	t.Helper()
 	cfg := Defaults()
 	change(&cfg)
-	if got := problems(cfg); got != nil {
-		t.Fatal(got)
-	}
+	got := problems(cfg)
+	expect.Must(t, got == nil, "%v", got)
 	return NewLinks(cfg, n, 21)
 }
 
@@ -29,9 +29,8 @@ func TestClosedForm(t *testing.T) {
 		if got := l.Send(Up, device, 3, 1, 1000); got != (Transfer{Duration: 26 * ms}) {
 			t.Errorf("uplink: %+v, want 26 ms", got)
 		}
-		if l.Expected(Down, device, 1000) != 14*ms || l.Expected(Up, device, 1000) != 26*ms {
-			t.Errorf("expected %v and %v, want 14 ms and 26 ms", l.Expected(Down, device, 1000), l.Expected(Up, device, 1000))
-		}
+		expect.That(t, l.Expected(Down, device, 1000) == 14*ms && l.Expected(Up, device, 1000) == 26*ms,
+			"expected %v and %v, want 14 ms and 26 ms", l.Expected(Down, device, 1000), l.Expected(Up, device, 1000))
 		if got := l.Send(Up, device, 0, 0, 0).Duration; got != 10*ms {
 			t.Errorf("a message of 0 bytes takes %v, want half the round trip", got)
 		}
@@ -39,28 +38,22 @@ func TestClosedForm(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	if got := links(t, 1, func(*Config) {}).Bytes(561); got != 64+561*8 {
-		t.Errorf("561 values of 8 bytes and a header are %g bytes", got)
-	}
-	if got := links(t, 1, func(n *Config) { n.PayloadBytesPerValue, n.HeaderBytes = 4, 0 }).Bytes(561); got != 561*4 {
-		t.Errorf("561 values of 4 bytes are %g bytes", got)
-	}
+	got := links(t, 1, func(*Config) {}).Bytes(561)
+	expect.That(t, got == 64+561*8, "561 values of 8 bytes and a header are %g bytes", got)
+	got = links(t, 1, func(n *Config) { n.PayloadBytesPerValue, n.HeaderBytes = 4, 0 }).Bytes(561)
+	expect.That(t, got == 561*4, "561 values of 4 bytes are %g bytes", got)
 }
 
 // Huang et al.'s model at the profile's rates: LTE 438.39 x 5.6 + 1288.04 mW up,
 // 51.97 x 12.7 + 1288.04 mW down.
 func TestRadioPower(t *testing.T) {
 	l := links(t, 1, func(*Config) {})
-	if got := l.Power(Up, 0); math.Abs(got-3.743024) > 1e-12 {
-		t.Errorf("%v W up, want 3.743024", got)
-	}
-	if got := l.Power(Down, 0); math.Abs(got-1.948059) > 1e-12 {
-		t.Errorf("%v W down, want 1.948059", got)
-	}
+	got := l.Power(Up, 0)
+	expect.That(t, math.Abs(got-3.743024) <= 1e-12, "%v W up, want 3.743024", got)
+	got = l.Power(Down, 0)
+	expect.That(t, math.Abs(got-1.948059) <= 1e-12, "%v W down, want 1.948059", got)
 	wire := links(t, 1, func(n *Config) { n.Profile = "ethernet" })
-	if wire.Power(Up, 0) != 0 || wire.Power(Down, 0) != 0 {
-		t.Error("a wire has a radio")
-	}
+	expect.That(t, wire.Power(Up, 0) == 0 && wire.Power(Down, 0) == 0, "a wire has a radio")
 }
 
 // Halving every rate doubles the part of each transfer that depends on its bytes, with
@@ -76,13 +69,16 @@ func TestHalvedRatesDoubleTheTime(t *testing.T) {
 		for device := range 10 {
 			for round := range 20 {
 				for name, pair := range map[string][2]engine.Time{
-					"down":          {fast.Send(Down, device, round, 0, 1e6).Duration, slow.Send(Down, device, round, 0, 1e6).Duration},
-					"up":            {fast.Send(Up, device, round, 0, 1e6).Duration, slow.Send(Up, device, round, 0, 1e6).Duration},
+					"down": {fast.Send(Down, device, round, 0, 1e6).Duration,
+						slow.Send(Down, device, round, 0, 1e6).Duration},
+					"up": {fast.Send(Up, device, round, 0, 1e6).Duration,
+						slow.Send(Up, device, round, 0, 1e6).Duration},
 					"expected down": {fast.Expected(Down, device, 1e6), slow.Expected(Down, device, 1e6)},
 					"expected up":   {fast.Expected(Up, device, 1e6), slow.Expected(Up, device, 1e6)},
 				} {
 					if diff := pair[1] - 2*pair[0]; diff < -1 || diff > 1 { // each is rounded to a nanosecond
-						t.Fatalf("%s, device %d, round %d: %d ns, %d ns at half the rate", name, device, round, pair[0], pair[1])
+						t.Fatalf("%s, device %d, round %d: %d ns, %d ns at half the rate", name, device, round, pair[0],
+							pair[1])
 					}
 				}
 			}
@@ -109,12 +105,10 @@ func TestJitterKeepsTheMean(t *testing.T) {
 			sum += x
 			squares += (x - 1) * (x - 1)
 		}
-		if mean := sum / n; math.Abs(mean-1) > 4*cv/math.Sqrt(n) {
-			t.Errorf("%s: mean %g times the expected duration", name, mean)
-		}
-		if sd := math.Sqrt(squares / n); math.Abs(sd/cv-1) > 0.05 {
-			t.Errorf("%s: sigma/mu %g, want %g", name, sd, cv)
-		}
+		mean := sum / n
+		expect.That(t, math.Abs(mean-1) <= 4*cv/math.Sqrt(n), "%s: mean %g times the expected duration", name, mean)
+		sd := math.Sqrt(squares / n)
+		expect.That(t, math.Abs(sd/cv-1) <= 0.05, "%s: sigma/mu %g, want %g", name, sd, cv)
 	}
 }
 
@@ -125,23 +119,18 @@ func TestRateSpread(t *testing.T) {
 	var sum, squares float64
 	for d := range n {
 		x := l.Mbps(Down, d) / p.DownlinkMbps
-		if up := l.Mbps(Up, d) / p.UplinkMbps; math.Abs(up/x-1) > 1e-12 {
-			t.Fatalf("device %d: %g times the rate down, %g times up", d, x, up)
-		}
+		up := l.Mbps(Up, d) / p.UplinkMbps
+		expect.Must(t, math.Abs(up/x-1) <= 1e-12, "device %d: %g times the rate down, %g times up", d, x, up)
 		sum += x
 		squares += (x - 1) * (x - 1)
 	}
-	if mean := sum / n; math.Abs(mean-1) > 4*cv/math.Sqrt(n) {
-		t.Errorf("mean %g, want 1", mean)
-	}
-	if sd := math.Sqrt(squares / n); math.Abs(sd/cv-1) > 0.1 {
-		t.Errorf("sigma/mu %g, want %g", sd, cv)
-	}
+	mean := sum / n
+	expect.That(t, math.Abs(mean-1) <= 4*cv/math.Sqrt(n), "mean %g, want 1", mean)
+	sd := math.Sqrt(squares / n)
+	expect.That(t, math.Abs(sd/cv-1) <= 0.1, "sigma/mu %g, want %g", sd, cv)
 	small := links(t, 5, func(n *Config) { n.RateSpread = cv })
 	for d := range 5 {
-		if small.Mbps(Up, d) != l.Mbps(Up, d) {
-			t.Errorf("device %d differs with fewer devices", d)
-		}
+		expect.That(t, small.Mbps(Up, d) == l.Mbps(Up, d), "device %d differs with fewer devices", d)
 	}
 }
 
@@ -166,19 +155,16 @@ func TestLosses(t *testing.T) {
 						if got.Lost {
 							lost++
 						}
-						if got.Lost != send(jittery, device, round, attempt).Lost {
-							t.Fatalf("%s: jitter changes which transfers are lost", name)
-						}
-						if before != nil && send(before, device, round, attempt).Lost && !got.Lost {
-							t.Fatalf("%s: lost at a lower probability than %g only", name, p)
-						}
+						expect.Must(t, got.Lost == send(jittery, device, round, attempt).Lost,
+							"%s: jitter changes which transfers are lost", name)
+						expect.Must(t, before == nil || !send(before, device, round, attempt).Lost || got.Lost,
+							"%s: lost at a lower probability than %g only", name, p)
 					}
 				}
 			}
 			n := float64(2 * devices * rounds)
-			if math.Abs(float64(lost)-n*p) > 4*math.Sqrt(n*p*(1-p)) {
-				t.Errorf("%s, p = %g: %d of %g are lost", name, p, lost, n)
-			}
+			expect.That(t, math.Abs(float64(lost)-n*p) <= 4*math.Sqrt(n*p*(1-p)),
+				"%s, p = %g: %d of %g are lost", name, p, lost, n)
 		}
 		before = l
 	}
@@ -192,9 +178,8 @@ func TestTransfersDiffer(t *testing.T) {
 	jitter(&cfg)
 	other := NewLinks(cfg, 4, 22)
 	base := l.Send(Down, 1, 2, 0, 1000)
-	if again := links(t, 9, jitter).Send(Down, 1, 2, 0, 1000); again != base {
-		t.Errorf("second call: %+v, first: %+v", again, base)
-	}
+	again := links(t, 9, jitter).Send(Down, 1, 2, 0, 1000)
+	expect.That(t, again == base, "second call: %+v, first: %+v", again, base)
 	for name, got := range map[string]Transfer{
 		"seed":    other.Send(Down, 1, 2, 0, 1000),
 		"device":  l.Send(Down, 2, 2, 0, 1000),
@@ -202,9 +187,7 @@ func TestTransfersDiffer(t *testing.T) {
 		"attempt": l.Send(Down, 1, 2, 1, 1000),
 		"way":     l.Send(Up, 1, 2, 0, 1000),
 	} {
-		if got == base {
-			t.Errorf("a different %s makes no difference", name)
-		}
+		expect.That(t, got != base, "a different %s makes no difference", name)
 	}
 }
 

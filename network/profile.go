@@ -50,7 +50,8 @@ var (
 const (
 	huang2012 = "Huang et al., MobiSys 2012"
 	browser   = "ranges of rates in Grigorik, High Performance Browser Networking, table 7-2"
-	nordic    = "Nordic Semiconductor, nRF52832 Product Specification 1.1, radio at 3 V: 6.5 mA receiving, 7.1 mA sending at 0 dBm"
+	nordic    = "Nordic Semiconductor, nRF52832 Product Specification 1.1, radio at 3 V: 6.5 mA receiving, " +
+		"7.1 mA sending at 0 dBm"
 )
 
 var profiles = [...]Profile{
@@ -84,8 +85,9 @@ var profiles = [...]Profile{
 		// 0.78 Mbps at most. A message waits a connection interval of 30 ms each way.
 		Name: "ble", DownlinkMbps: 0.7, UplinkMbps: 0.7, RTTms: 60,
 		RadioUp: 2.6, RadioDown: 0, RadioBase: 19.5, RelativeCost: 100,
-		Radio:  Bluetooth,
-		Source: "rate, a tenth below the limit of the LE 1M PHY, round trip and relative cost: our choice; radio: " + nordic,
+		Radio: Bluetooth,
+		Source: "rate, a tenth below the limit of the LE 1M PHY, round trip and relative cost: our choice; radio: " +
+			nordic,
 	},
 	{
 		Name: "ethernet", DownlinkMbps: 1000, UplinkMbps: 1000, RTTms: 0.5,

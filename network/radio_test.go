@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 
 	"pgregory.net/rapid"
@@ -27,9 +28,7 @@ func TestOnePacketCosts(t *testing.T) {
 		for _, s := range r.Tail {
 			got += s.Length.Seconds() * s.Watts
 		}
-		if math.Abs(got/want-1) > 0.1 {
-			t.Errorf("%s: %g J, want %g within 10 %%", profile, got, want)
-		}
+		expect.That(t, math.Abs(got/want-1) <= 0.1, "%s: %g J, want %g within 10 %%", profile, got, want)
 	}
 }
 
@@ -65,9 +64,7 @@ func TestTheTailOf3G(t *testing.T) {
 			t.Errorf("%v after the last activity: asleep = %t", c.quiet, got)
 		}
 	}
-	if r.TailDuration() != 10*s {
-		t.Errorf("the tail lasts %v, want 10 s", r.TailDuration())
-	}
+	expect.That(t, r.TailDuration() == 10*s, "the tail lasts %v, want 10 s", r.TailDuration())
 }
 
 // The elapsed and the remaining part of a tail add up to the tail. A radio sleeps when
@@ -81,9 +78,7 @@ func TestTailsAddUp(t *testing.T) {
 		quiet := engine.Time(rapid.Int64Range(0, 250).Draw(t, "quiet"))
 		left := engine.Time(0)
 		for _, s := range r.RemainingTail(quiet) {
-			if s.Length < 0 {
-				t.Fatalf("%v is left of a state", s.Length)
-			}
+			expect.Must(t, s.Length >= 0, "%v is left of a state", s.Length)
 			left += s.Length
 		}
 		if want := max(0, r.TailDuration()-quiet); left != want || r.Asleep(quiet) != (want == 0) {
@@ -99,8 +94,7 @@ func TestRadiosWithoutStates(t *testing.T) {
 		links(t, 1, func(n *Config) { n.Profile, n.Radio = "ethernet", RadioStates }),
 	} {
 		r := l.Radio(0)
-		if r.TailDuration() != 0 || r.Promotion.Length != 0 || !r.Asleep(0) {
-			t.Errorf("%s: %+v", l.Profile(0).Name, *r)
-		}
+		expect.That(t, r.TailDuration() == 0 && r.Promotion.Length == 0 && r.Asleep(0),
+			"%s: %+v", l.Profile(0).Name, *r)
 	}
 }

@@ -52,37 +52,55 @@ const (
 	FixedPhase = "fixed"
 )
 
-// RuntimeConfig are the keys of [network] about the runtime that carries messages.
+// RuntimeConfig are the keys of [overhead] about the runtime that carries messages.
 type RuntimeConfig struct {
-	Runtime     string  `toml:"runtime" doc:"software that carries messages and adds waiting to an attempt: \"flower-1.41\" (polls, and a process for each message), which sets the six keys below; empty: none. Needs federation.cost = \"physical\""`
-	ClientPollS float64 `toml:"client_poll_s" doc:"seconds between two polls of a device for a message, from the end of its last reply on: a message waits until the next one; 0: messages do not wait, -1: the runtime's. Not with hubs"`
-	ServerPollS float64 `toml:"server_poll_s" doc:"seconds between two polls of the server for responses, from the messages of a round on (protocol \"asynchronous\": from time 0): a response counts at the next one, with all that have arrived; 0: responses do not wait, -1: the runtime's. Not with hubs"`
-	LaunchPollS float64 `toml:"launch_poll_s" doc:"seconds between two polls on a device for a message to compute for, with a phase that a device keeps: its message waits until the next one; 0: none, -1: the runtime's. Not with hubs"`
-	LaunchS     float64 `toml:"launch_s" doc:"seconds of computing before the work of each message, as to launch a process, at the usual speed of the device; -1: the runtime's"`
-	LaunchGFLOP float64 `toml:"launch_gflop" doc:"10^9 FLOPs before the work of each message, which take time as work does and count in no result; -1: the runtime's"`
-	ColdStartS  float64 `toml:"cold_start_s" doc:"seconds of computing before the work of a device that has not completed any; -1: the runtime's"`
-	PollPhase   string  `toml:"poll_phase" doc:"when devices begin to poll: \"random\" (each at an instant drawn from its period) or \"fixed\" (all at time 0)"`
+	// software that carries messages and adds waiting to an attempt: "flower-1.41" (polls, and a
+	// process for each message), which sets the six keys below; empty: none. Needs federation.cost
+	// = "physical"
+	Runtime string `toml:"runtime"`
+	// seconds between two polls of a device for a message, from the end of its last reply on: a
+	// message waits until the next one; 0: messages do not wait. Not with hubs
+	ClientPollS float64 `toml:"client_poll_s" absent:"-1: the runtime's"`
+	// seconds between two polls of the server for responses, from the messages of a round on
+	// (protocol "asynchronous": from time 0): a response counts at the next one, with all that have
+	// arrived; 0: responses do not wait. Not with hubs
+	ServerPollS float64 `toml:"server_poll_s" absent:"-1: the runtime's"`
+	// seconds between two polls on a device for a message to compute for, with a phase that a
+	// device keeps: its message waits until the next one; 0: none. Not with hubs
+	LaunchPollS float64 `toml:"launch_poll_s" absent:"-1: the runtime's"`
+	// seconds of computing before the work of each message, as to launch a process, at the usual
+	// speed of the device
+	LaunchS float64 `toml:"launch_s" absent:"-1: the runtime's"`
+	// 10^9 FLOPs before the work of each message, which take time as work does and count in no
+	// result
+	LaunchGFLOP float64 `toml:"launch_gflop" absent:"-1: the runtime's"`
+	// seconds of computing before the work of a device that has not completed any
+	ColdStartS float64 `toml:"cold_start_s" absent:"-1: the runtime's"`
+	// when devices begin to poll: "random" (each at an instant drawn from its period) or "fixed"
+	// (all at time 0)
+	PollPhase string `toml:"poll_phase"`
 }
 
 func runtimeDefaults() RuntimeConfig {
 	return RuntimeConfig{
-		ClientPollS: Unset, ServerPollS: Unset, LaunchPollS: Unset, LaunchS: Unset, LaunchGFLOP: Unset, ColdStartS: Unset,
-		PollPhase: RandomPhase,
+		ClientPollS: Unset, ServerPollS: Unset, LaunchPollS: Unset, LaunchS: Unset, LaunchGFLOP: Unset,
+		ColdStartS: Unset,
+		PollPhase:  RandomPhase,
 	}
 }
 
-// validate reports all errors in the keys.
-func (c *RuntimeConfig) validate(check *config.Checker) {
+// Validate reports all errors in the keys.
+func (c *RuntimeConfig) Validate(check *config.Checker) {
 	check.OneOfOrEmpty("runtime", c.Runtime, RuntimeNames()...)
 	poll := func(key string, s float64) {
 		check.Require(s == 0 || s >= 1e-6 && s <= 1e9 || s == Unset, key, s,
-			"must be 0, in [1e-06, 1e+09], or -1 for the runtime's")
+			"must be 0 or in [1e-06, 1e+09]")
 	}
 	poll("client_poll_s", c.ClientPollS)
 	poll("server_poll_s", c.ServerPollS)
 	poll("launch_poll_s", c.LaunchPollS)
 	amount := func(key string, s float64) {
-		check.Require(s >= 0 && s <= 1e9 || s == Unset, key, s, "must be in [0, 1e+09], or -1 for the runtime's")
+		check.Require(s >= 0 && s <= 1e9 || s == Unset, key, s, "must be in [0, 1e+09]")
 	}
 	amount("launch_s", c.LaunchS)
 	amount("launch_gflop", c.LaunchGFLOP)

@@ -7,6 +7,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -31,9 +32,7 @@ func TestFirstPollsAreUniform(t *testing.T) {
 	var count [bins]int
 	for device := range n {
 		at := c.FirstPoll(MessagePoller, 7, device, period)
-		if at < 0 || at >= period {
-			t.Fatalf("device %d first polls at %d", device, at)
-		}
+		expect.Must(t, at >= 0 && at < period, "device %d first polls at %d", device, at)
 		count[at*bins/period]++
 	}
 	below, most := 0, 0.0
@@ -41,17 +40,14 @@ func TestFirstPollsAreUniform(t *testing.T) {
 		below += k
 		most = max(most, math.Abs(float64(below)/n-float64(i+1)/bins))
 	}
-	if limit := 1.95 / math.Sqrt(n); most > limit {
-		t.Errorf("the distribution differs from the uniform one by %g, must be below %g", most, limit)
-	}
+	limit := 1.95 / math.Sqrt(n)
+	expect.That(t, most <= limit, "the distribution differs from the uniform one by %g, must be below %g", most, limit)
 	one := c.FirstPoll(MessagePoller, 7, 1, period)
 	for what, other := range map[string]engine.Time{
 		"device": c.FirstPoll(MessagePoller, 7, 2, period), "seed": c.FirstPoll(MessagePoller, 8, 1, period),
 		"poller": c.FirstPoll(LaunchPoller, 7, 1, period),
 	} {
-		if other == one {
-			t.Errorf("another %s polls at the same instant", what)
-		}
+		expect.That(t, other != one, "another %s polls at the same instant", what)
 	}
 	if c.PollPhase = FixedPhase; c.FirstPoll(MessagePoller, 7, 1, period) != 0 {
 		t.Error("a fixed phase is not 0")
@@ -61,42 +57,39 @@ func TestFirstPollsAreUniform(t *testing.T) {
 // A key overrides the runtime's value, 0 among others; without a runtime nothing is added.
 func TestRuntimeInForce(t *testing.T) {
 	c := Defaults()
-	if r := c.InForce(); r.Adds() || r.Polls() {
-		t.Errorf("the defaults add %+v", r)
-	}
+	r := c.InForce()
+	expect.That(t, !r.Adds() && !r.Polls(), "the defaults add %+v", r)
 	c.Runtime, c.ServerPollS, c.ColdStartS = "flower-1.41", 0, 2
 	want := runtimes[0]
 	want.ServerPollS, want.ColdStartS = 0, 2
-	if r := c.InForce(); r != want {
-		t.Errorf("%+v, want %+v", r, want)
-	}
+	r = c.InForce()
+	expect.That(t, r == want, "%+v, want %+v", r, want)
 	c = Defaults()
 	c.LaunchPollS = 1
-	if r := c.InForce(); r != (Runtime{LaunchPollS: 1}) {
-		t.Errorf("%+v", r)
-	}
+	r = c.InForce()
+	expect.That(t, r == (Runtime{LaunchPollS: 1}), "%+v", r)
 }
 
 func TestRuntimeErrors(t *testing.T) {
 	for key, change := range map[string]func(*Config){
-		"runtime":       func(c *Config) { c.Runtime = "flower" },
-		"client_poll_s": func(c *Config) { c.ClientPollS = 1e-7 },
-		"server_poll_s": func(c *Config) { c.ServerPollS = -2 },
-		"launch_poll_s": func(c *Config) { c.LaunchPollS = 2e9 },
-		"launch_s":      func(c *Config) { c.LaunchS = -0.5 },
-		"launch_gflop":  func(c *Config) { c.LaunchGFLOP = 1e10 },
-		"cold_start_s":  func(c *Config) { c.ColdStartS = math.NaN() },
-		"poll_phase":    func(c *Config) { c.PollPhase = FixedPhase },
-		"wire_factor":   func(c *Config) { c.WireFactor = 0.9 },
-		"burst_bytes":   func(c *Config) { c.BurstBytes = -1 },
+		"runtime":          func(c *Config) { c.Runtime = "flower" },
+		"client_poll_s":    func(c *Config) { c.ClientPollS = 1e-7 },
+		"server_poll_s":    func(c *Config) { c.ServerPollS = -2 },
+		"launch_poll_s":    func(c *Config) { c.LaunchPollS = 2e9 },
+		"launch_s":         func(c *Config) { c.LaunchS = -0.5 },
+		"launch_gflop":     func(c *Config) { c.LaunchGFLOP = 1e10 },
+		"cold_start_s":     func(c *Config) { c.ColdStartS = math.NaN() },
+		"poll_phase":       func(c *Config) { c.PollPhase = FixedPhase },
+		"wire.factor":      func(c *Config) { c.WireFactor = 0.9 },
+		"wire.burst_bytes": func(c *Config) { c.BurstBytes = -1 },
 	} {
 		c := Defaults()
 		change(&c)
 		check := config.NewChecker()
 		c.Validate(check)
-		if problems := check.Problems(); len(problems) != 1 || problems[0].Key != key {
-			t.Errorf("%s: %v", key, problems)
-		}
+		c.RuntimeConfig.Validate(check)
+		problems := check.Problems()
+		expect.That(t, len(problems) == 1 && problems[0].Key == key, "%s: %v", key, problems)
 	}
 }
 
@@ -111,14 +104,13 @@ func TestWireBytes(t *testing.T) {
 		bytes float64
 		want  engine.Time
 	}{
-		{Down, 1e6, 5e6 + 1_246_000_000}, {Up, 1e6, 5e6 + 2_492_000_000}, {Down, 3200, 5e6}, {Down, 3201, 5e6 + 1250}, {Down, 0, 5e6},
+		{Down, 1e6, 5e6 + 1_246_000_000}, {Up, 1e6, 5e6 + 2_492_000_000}, {Down, 3200, 5e6}, {Down, 3201, 5e6 + 1250},
+		{Down, 0, 5e6},
 	} {
-		if got := l.Expected(x.way, 0, x.bytes); got != x.want {
-			t.Errorf("%g bytes take %d ns, want %d", x.bytes, got, x.want)
-		}
-		if got := l.Send(x.way, 0, 3, 0, x.bytes).Duration; got != x.want {
-			t.Errorf("a message of %g bytes takes %d ns, want %d", x.bytes, got, x.want)
-		}
+		got := l.Expected(x.way, 0, x.bytes)
+		expect.That(t, got == x.want, "%g bytes take %d ns, want %d", x.bytes, got, x.want)
+		got = l.Send(x.way, 0, 3, 0, x.bytes).Duration
+		expect.That(t, got == x.want, "a message of %g bytes takes %d ns, want %d", x.bytes, got, x.want)
 	}
 	if got := l.LatencyShare(Down, 0, 100); got != 1 {
 		t.Errorf("a message that passes at once has a share of latency of %g", got)
@@ -127,9 +119,8 @@ func TestWireBytes(t *testing.T) {
 	mix := Mix{Profiles: []Profile{c.Link(), c.Link()}, Class: []uint8{0, 1}}
 	mix.Profiles[1].WireFactor, mix.Profiles[1].BurstBytes = 2, 1e6
 	l = NewMixedLinks(c, mix, 1)
-	if a, b := l.Expected(Down, 0, 1e6), l.Expected(Down, 1, 1e6); a != 5e6+1_246_000_000 || b != 5e6+1e9 {
-		t.Errorf("1e6 bytes take %d and %d ns", a, b)
-	}
+	a, b := l.Expected(Down, 0, 1e6), l.Expected(Down, 1, 1e6)
+	expect.That(t, a == 5e6+1_246_000_000 && b == 5e6+1e9, "1e6 bytes take %d and %d ns", a, b)
 }
 
 // deployment is a round of the log of a Flower deployment.
@@ -213,11 +204,9 @@ func TestRuntimeMatchesADeployment(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("right: %d of %d polls of the server, %d of %d of clients, %d of %d launches", right, polls, fetched, fetches, launched, launches)
-	if polls != 29 || fetches != 21 || launches != 21 {
-		t.Fatal("the log has another size")
-	}
-	if 5*right < 4*polls || 5*fetched < 4*fetches || 5*launched < 4*launches {
-		t.Error("fewer than four of five are right")
-	}
+	t.Logf("right: %d of %d polls of the server, %d of %d of clients, %d of %d launches", right, polls, fetched,
+		fetches, launched, launches)
+	expect.Must(t, polls == 29 && fetches == 21 && launches == 21, "the log has another size")
+	expect.That(t, 5*right >= 4*polls && 5*fetched >= 4*fetches && 5*launched >= 4*launches,
+		"fewer than four of five are right")
 }

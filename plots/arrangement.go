@@ -99,6 +99,10 @@ func complete(fig *results.Figure, runs []results.Run) error {
 		return nil
 	}
 	all := slices.Concat(quantities(), namedQuantities(runs))
+	scale := "linear"
+	if fig.Y == "" || bestOf(fig.Y, runs) < 0 && fig.Y != "primal" {
+		scale = "log"
+	}
 	for _, a := range []struct {
 		key, value string // value is the default
 		name       *string
@@ -107,7 +111,7 @@ func complete(fig *results.Figure, runs []results.Run) error {
 		{"x", "time_s", &fig.X, names(all, func(q *Quantity) bool { return q.X })},
 		{"y", "suboptimality", &fig.Y, names(all, func(q *Quantity) bool { return q.Y })},
 		{"x_scale", "linear", &fig.XScale, []string{"linear", "log"}},
-		{"y_scale", "linear", &fig.YScale, []string{"linear", "log"}},
+		{"y_scale", scale, &fig.YScale, []string{"linear", "log"}},
 	} {
 		if *a.name == "" {
 			*a.name = a.value

@@ -4,6 +4,10 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"fedsim/results"
 )
 
 // maxPlaces is the maximum number of points of a line: about one per pixel of a panel.
@@ -16,11 +20,42 @@ type band struct {
 	steps              bool      // a value holds until the next point
 }
 
+// bandsOf are the statistics of the values of band in a figure.
+var bandsOf = map[string]showing{results.BandSE: ofMean, results.BandCI: ofInterval, results.BandRange: ofRange,
+	results.BandNone: ofLine}
+
+// Student returns half of the 95 % confidence interval of a mean of n values, in standard errors; 0 for one value.
+func Student(n int) float64 {
+	if n < 2 {
+		return 0
+	}
+	return distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile(0.975)
+}
+
+// around returns the ends of a band around the mean of values. Line and band are of the same values.
+func (s showing) around(values []float64) (low, high float64) {
+	e := results.EstimateOf(values)
+	by := 0.0
+	switch {
+	case s == ofRange:
+		return slices.Min(values), slices.Max(values)
+	case s == ofLine || e.N < 2:
+	case s == ofInterval:
+		by = e.SE * Student(e.N)
+	default:
+		by = e.SE
+	}
+	return e.Mean - by, e.Mean + by
+}
+
 // showing selects the statistics of the curves that a band shows.
 type showing int
 
 const (
-	ofMean      showing = iota // mean, lowest and highest
+	ofMean      showing = iota // mean and its standard error
+	ofInterval                 // mean and its 95 % confidence interval
+	ofRange                    // mean, lowest and highest
+	ofLine                     // mean
 	ofQuantiles                // median, quartiles, 5 and 95 %
 	ofThree                    // three given curves, low, middle and high; or the middle alone
 )
@@ -59,13 +94,14 @@ func newBand(curves []curve, end, floor float64, shows showing, steps bool) band
 			b.mean[i] += values[k] / float64(len(curves))
 		}
 		sort.Float64s(values)
-		b.low[i], b.high[i] = values[0], values[len(values)-1]
-		if shows == ofMean {
+		if shows < ofQuantiles {
+			b.low[i], b.high[i] = shows.around(values)
 			b.mean[i] = min(max(b.mean[i], b.low[i]), b.high[i]) // not for rounding
-			if steps && len(curves) > 1 && i+1 < n {
+			if shows == ofRange && steps && len(curves) > 1 && i+1 < n {
 				b.contain(i, curves, floor)
 			}
 		} else {
+			b.low[i], b.high[i] = values[0], values[len(values)-1]
 			b.mean[i] = quantile(values, 0.5)
 		}
 		if shows == ofQuantiles {

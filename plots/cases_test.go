@@ -17,7 +17,8 @@ func cases() []example {
 	return []example{
 		{methodFigure(), methodRuns(3)},
 		{faultFigure(), faultRuns(3)},
-		{results.Figure{File: "one", X: "round", Y: "suboptimality", YScale: "log", Series: "method"}, methodRuns(1)[4:8]},
+		{results.Figure{File: "one", X: "round", Y: "suboptimality", YScale: "log", Series: "method"},
+			methodRuns(1)[4:8]},
 		errors(),
 		odd(),
 		long(),
@@ -82,13 +83,16 @@ func odd() example {
 func long() example {
 	var runs []results.Run
 	for _, m := range methods[2:] {
-		m.method += " with a warm start, a learned relationship between the tasks, and a step that was tuned over the whole grid of the appendix"
-		for _, where := range []string{"a village in the mountains with a single mast and very many people on holiday", "town"} {
+		m.method += " with a warm start, a learned relationship between the tasks, and a step that was tuned over " +
+			"the whole grid of the appendix"
+		for _, where := range []string{"a village in the mountains with a single mast and very many people on holiday",
+			"town"} {
 			runs = append(runs, m.run(1, 0.6, results.Setting{Key: "place", Value: where}))
 		}
 	}
 	return example{results.Figure{File: "long", Panel: "place", Series: "method", YScale: "log", X: "bytes_up",
-		Title: "A title that is much longer than the figure is wide and that does not fit in two lines, because it describes the methods, the data, the links, the devices and the seeds of all the runs"}, runs}
+		Title: "A title that is much longer than the figure is wide and that does not fit in two lines, " +
+			"because it describes the methods, the data, the links, the devices and the seeds of all the runs"}, runs}
 }
 
 // many has more methods than colors, an emphasized and an interrupted one, axis limits, and
@@ -110,7 +114,8 @@ func many() example {
 			}
 		}
 	}
-	return example{results.Figure{File: "many", Title: "Two keys", Series: "method", X: "energy_j", Y: "gap", YScale: "log", XMax: 1500, YMin: 1e-2, YMax: 10, Emphasis: "H"}, runs}
+	return example{results.Figure{File: "many", Title: "Two keys", Series: "method", X: "energy_j", Y: "gap",
+		YScale: "log", XMax: 1500, YMin: 1e-2, YMax: 10, Emphasis: "H"}, runs}
 }
 
 // thetas has values per device in every second round: with a wide distribution and
@@ -142,8 +147,8 @@ func thetas() example {
 			}
 		}
 	}
-	return example{results.Figure{File: "thetas", Title: "Accuracy of local solves", Panel: "faults.drop_probability", Series: "method",
-		X: "round", Y: "theta"}, runs}
+	return example{results.Figure{File: "thetas", Title: "Accuracy of local solves", Panel: "faults.drop_probability",
+		Series: "method", X: "round", Y: "theta"}, runs}
 }
 
 // distributions has errors by client: two panels, three seeds, few clients without a value,
@@ -153,7 +158,8 @@ func distributions() example {
 	for _, p := range []string{"0", "0.5"} {
 		for k, m := range methods[:3] {
 			for seed := uint64(1); seed <= 3; seed++ {
-				r := results.Run{Method: m.method, Seed: seed, Point: []results.Setting{{Key: "faults.drop_probability", Value: p}}}
+				r := results.Run{Method: m.method, Seed: seed,
+					Point: []results.Setting{{Key: "faults.drop_probability", Value: p}}}
 				s := rng.New(seed, rng.Synthetic, k, len(p))
 				for t := range 30 {
 					v := math.Round(60*(0.02+0.03*float64(k)+0.08*s.Float64())) / 60
@@ -163,7 +169,8 @@ func distributions() example {
 					if p == "0.5" && k == 1 && t == 3 {
 						v = math.NaN()
 					}
-					r.ByClient = append(r.ByClient, results.ClientRow{Client: t, Split: "test", Name: "error", Value: v})
+					r.ByClient = append(r.ByClient,
+						results.ClientRow{Client: t, Split: "test", Name: "error", Value: v})
 				}
 				runs = append(runs, r)
 			}
@@ -179,11 +186,14 @@ func distributions() example {
 func accuracies() example {
 	var runs []results.Run
 	for _, name := range []string{"a", "b"} {
-		r := results.Run{Method: name, Seed: 1, Metrics: []results.NamedMetric{{Name: "speed", Better: "higher", Unit: "km/h"}}}
+		r := results.Run{Method: name, Seed: 1,
+			Metrics: []results.NamedMetric{{Name: "speed", Better: "higher", Unit: "km/h"}}}
 		for t := range 100 {
-			r.ByClient = append(r.ByClient, results.ClientRow{Client: t, Name: "speed", Value: math.Pow(10, float64(t%(40*len(runs)+20))/25)})
+			r.ByClient = append(r.ByClient,
+				results.ClientRow{Client: t, Name: "speed", Value: math.Pow(10, float64(t%(40*len(runs)+20))/25)})
 		}
 		runs = append(runs, r)
 	}
-	return example{results.Figure{Kind: results.Distribution, File: "speeds", Y: "speed", XScale: "log", XMax: 100, Emphasis: "b"}, runs}
+	return example{results.Figure{Kind: results.Distribution, File: "speeds", Y: "speed", XScale: "log", XMax: 100,
+		Emphasis: "b"}, runs}
 }

@@ -16,8 +16,9 @@ type Chart struct {
 	LinearY        bool     // linear vertical axis, not logarithmic
 	Steps          bool     // a value holds until the next one; otherwise lines are straight between points
 	Lines          []string // names, for the legend
-	Bands          string   // note on the bands for the legend, such as "band: lowest to highest of 3 seeds"; empty: no note
-	Panels         []ChartPanel
+	// note on the bands for the legend, such as "band: lowest to highest of 3 seeds"; empty: no note
+	Bands  string
+	Panels []ChartPanel
 }
 
 // ChartPanel is one panel of a chart.
@@ -36,8 +37,8 @@ type ChartLine struct {
 // chart, if the slices of a line differ in length, or if a value is not finite.
 func DrawChart(c Chart) (*Picture, error) {
 	m := &figureContent{
-		fig: results.Figure{File: c.File, Title: c.Title}, yScale: logarithmic, shows: ofThree, steps: c.Steps, bands: c.Bands,
-		x: Quantity{Label: c.XLabel}, y: Quantity{Label: c.YLabel},
+		fig: results.Figure{File: c.File, Title: c.Title}, yScale: logarithmic, shows: ofThree, steps: c.Steps,
+		bands: c.Bands, x: Quantity{Label: c.XLabel}, y: Quantity{Label: c.YLabel},
 	}
 	if c.LogX {
 		m.xScale = logarithmic
@@ -50,7 +51,8 @@ func DrawChart(c Chart) (*Picture, error) {
 	}
 	for i, p := range c.Panels {
 		if len(p.Lines) != len(c.Lines) {
-			return nil, fmt.Errorf("chart %q: panel %d has %d lines: must have %d", c.File, i+1, len(p.Lines), len(c.Lines))
+			return nil,
+				fmt.Errorf("chart %q: panel %d has %d lines: must have %d", c.File, i+1, len(p.Lines), len(c.Lines))
 		}
 		out := panel{title: p.Title, curves: make([][]curve, len(p.Lines))}
 		for s, line := range p.Lines {
@@ -58,7 +60,9 @@ func DrawChart(c Chart) (*Picture, error) {
 			if c.LogX {
 				for i, x := range line.X {
 					if !(x > 0) {
-						return nil, fmt.Errorf("chart %q: line %q has x = %[4]v at point %[3]d: must be positive on a logarithmic axis", c.File, c.Lines[s], i, x)
+						return nil,
+							fmt.Errorf("chart %q: line %q has x = %[4]v at point %[3]d: "+
+								"must be positive on a logarithmic axis", c.File, c.Lines[s], i, x)
 					}
 				}
 			}
@@ -67,15 +71,19 @@ func DrawChart(c Chart) (*Picture, error) {
 			}
 			for _, y := range ys {
 				if len(y) != len(line.X) {
-					return nil, fmt.Errorf("chart %q: line %q has %d values: must have one for each of %d points", c.File, c.Lines[s], len(y), len(line.X))
+					return nil,
+						fmt.Errorf("chart %q: line %q has %d values: must have one for each of %d points", c.File,
+							c.Lines[s], len(y), len(line.X))
 				}
 				for i, v := range y {
 					if math.IsNaN(v) || math.IsInf(v, 0) {
-						return nil, fmt.Errorf("chart %q: line %q is %v at point %d: must be finite", c.File, c.Lines[s], v, i)
+						return nil,
+							fmt.Errorf("chart %q: line %q is %v at point %d: must be finite", c.File, c.Lines[s], v, i)
 					}
 				}
 				if len(y) > 0 {
-					out.curves[s] = append(out.curves[s], curve{x: placedOn(line.X, m.xScale), y: placedOn(y, m.yScale)})
+					out.curves[s] = append(out.curves[s],
+						curve{x: placedOn(line.X, m.xScale), y: placedOn(y, m.yScale)})
 				}
 			}
 		}
@@ -95,7 +103,7 @@ func placedOn(values []float64, on scale) []float64 {
 	return out
 }
 
-// SaveChart draws a chart, writes File.png and File.svg to the existing directory dir
+// SaveChart draws a chart, writes File with each of Extensions to the existing directory dir
 // and returns the names of the files.
 func SaveChart(dir string, c Chart) ([]string, error) {
 	f, err := DrawChart(c)

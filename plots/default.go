@@ -86,12 +86,15 @@ func Figures(given []results.Figure, runs []results.Run, targets results.Targets
 		list = append(list, Default(runs, targets))
 	}
 	metrics := results.ClientMetrics(runs)
-	if len(metrics) == 0 || slices.ContainsFunc(list, func(f results.Figure) bool { return f.Kind == results.Distribution }) {
+	if len(metrics) == 0 ||
+		slices.ContainsFunc(list, func(f results.Figure) bool { return f.Kind == results.Distribution }) {
 		return list
 	}
 	more, first := results.DefaultDistribution(), &list[0]
-	more.File, more.Panel, more.Series, more.Emphasis = runs[0].Experiment+"-clients", first.Panel, first.Series, first.Emphasis
-	more.Y = metrics[max(0, slices.IndexFunc(metrics, func(name string) bool { return strings.HasPrefix(name, "test_") }))]
+	more.File, more.Panel, more.Series, more.Emphasis = runs[0].Experiment+"-clients", first.Panel, first.Series,
+		first.Emphasis
+	more.Y =
+		metrics[max(0, slices.IndexFunc(metrics, func(name string) bool { return strings.HasPrefix(name, "test_") }))]
 	return append(list, more)
 }
 
@@ -103,15 +106,12 @@ func Available(fig results.Figure, runs []results.Run, targets results.Targets) 
 	}
 	for _, y := range preferred(runs, targets) {
 		if known(y, runs) {
-			fig.Y, fig.YScale, fig.YMin, fig.YMax = y, "linear", 0, 0
-			if y == "suboptimality" || y == "gap" {
-				fig.YScale = "log"
-			}
+			fig.Y, fig.YScale, fig.YMin, fig.YMax = y, "", 0, 0
 			return fig
 		}
 	}
 	if fig.Y == "" {
-		fig.Y, fig.YScale = results.Main(runs).Name, "linear"
+		fig.Y = results.Main(runs).Name
 	}
 	return fig
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -22,7 +23,8 @@ func TestDefaultOfDifferentObjectives(t *testing.T) {
 	nan := math.NaN()
 	run := func(method, objective string) results.Run {
 		return results.Run{Experiment: "e", Method: method, Objective: objective, Rounds: []results.Round{
-			{Round: 1, TimeS: 1, Primal: 1, Gap: nan, Suboptimality: 0.5, TrainError: 0.1, TestError: 0.2, Metrics: []results.NamedValue{{Split: "test", Name: "accuracy", Value: 0.8}}},
+			{Round: 1, TimeS: 1, Primal: 1, Gap: nan, Suboptimality: 0.5, TrainError: 0.1, TestError: 0.2,
+				Metrics: []results.NamedValue{{Split: "test", Name: "accuracy", Value: 0.8}}},
 		}, Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy"}}}
 	}
 	same, other, own := run("a", "P1"), run("b", "P2"), run("c", results.OwnObjective)
@@ -44,8 +46,9 @@ func TestDefaultOfDifferentObjectives(t *testing.T) {
 		{"one of its own, without a round", []results.Run{unplayed}, nil, "test_error", "linear"},
 		{"two problems", []results.Run{same, other}, nil, "test_error", "linear"},
 	} {
-		if fig := Default(c.runs, c.targets); fig.Y != c.y || fig.YScale != c.scale {
-			t.Errorf("%s: shows %s on a %s axis, must be %s on a %s axis", c.name, fig.Y, fig.YScale, c.y, c.scale)
+		fig := Default(c.runs, c.targets)
+		if a := expect.Value(Arrange(fig, c.runs))(t); fig.Y != c.y || a.Figure.YScale != c.scale {
+			t.Errorf("%s: shows %s on a %s axis, must be %s on a %s axis", c.name, fig.Y, a.Figure.YScale, c.y, c.scale)
 		}
 	}
 }

@@ -13,18 +13,18 @@ import (
 
 // distribute sets the content of a figure of kind "distribution". Lines are the empirical
 // distribution functions, over the clients of all seeds, of a metric by client.
-func (m *figureContent) distribute(a *Arrangement, runs []results.Run) error {
-	metric, _ := results.MetricOf(runs, m.fig.Y)
-	m.x, m.size = quantityByClient(&metric, runs)
-	m.y = Quantity{Label: "clients at or below", Units: []unit{{"%", 1}}}
-	m.xScale, m.yScale, m.limits = scales[m.fig.XScale], linear, interval{0, 104}
-	m.fig.XMax *= m.size
+func (f *figureContent) distribute(a *Arrangement, runs []results.Run) error {
+	metric, _ := results.MetricOf(runs, f.fig.Y)
+	f.x, f.size = quantityByClient(&metric, runs)
+	f.y = Quantity{Label: "clients at or below", Units: []unit{{"%", 1}}}
+	f.xScale, f.yScale, f.limits = scales[f.fig.XScale], linear, interval{0, 104}
+	f.fig.XMax *= f.size
 	values, worst := map[Place][]float64{}, map[Place][]float64{}
 	var count clientCount
 	for i := range runs {
 		var own []float64
-		for _, row := range runs[i].ByClientOf(m.fig.Y) {
-			own = append(own, m.size*row.Value)
+		for _, row := range runs[i].ByClientOf(f.fig.Y) {
+			own = append(own, f.size*row.Value)
 		}
 		own = count.known(own)
 		if len(own) == 0 {
@@ -37,21 +37,22 @@ func (m *figureContent) distribute(a *Arrangement, runs []results.Run) error {
 	}
 	for at, all := range values { // each has a place of its own
 		x, share := results.EmpiricalDistribution(all)
-		if m.xScale == logarithmic && x[0] <= 0 {
-			return errorf(&m.fig, "x_scale = \"log\": %s of a client is %g: must be positive: choose linear", m.fig.Y, x[0]/m.size)
+		if f.xScale == logarithmic && x[0] <= 0 {
+			return errorf(&f.fig, "x_scale = \"log\": %s of a client is %g: must be positive: choose linear", f.fig.Y,
+				x[0]/f.size)
 		}
 		for k := range share {
 			share[k] *= 100
 		}
-		p := &m.panels[at.Panel]
-		p.curves[at.Line] = []curve{{x: placedOn(x, m.xScale), y: share}}
+		p := &f.panels[at.Panel]
+		p.curves[at.Line] = []curve{{x: placedOn(x, f.xScale), y: share}}
 		mean := 0.0
 		for _, v := range worst[at] {
 			mean += v / float64(len(worst[at]))
 		}
-		p.worst[at.Line] = m.xScale.place(mean)
+		p.worst[at.Line] = f.xScale.place(mean)
 	}
-	m.bands = count.note(runs[0].Vary)
+	f.bands = count.note(runs[0].Vary)
 	return nil
 }
 
@@ -120,24 +121,24 @@ func (c *clientCount) note(vary results.Vary) string {
 }
 
 // distributionLimits returns the limits of the horizontal axes, the same for all panels.
-func (m *figureContent) distributionLimits() interval {
+func (f *figureContent) distributionLimits() interval {
 	data := emptyInterval()
-	for i := range m.panels {
-		data.join(m.panels[i].xRange())
+	for i := range f.panels {
+		data.join(f.panels[i].xRange())
 	}
 	if data.max < data.min {
 		return interval{}
 	}
-	if m.xScale == linear && data.min > 0 && data.min < data.max/2 {
+	if f.xScale == linear && data.min > 0 && data.min < data.max/2 {
 		data.min = 0
 	}
-	cut := m.fig.XMax > 0
+	cut := f.fig.XMax > 0
 	if cut {
-		if data.max = m.xScale.place(m.fig.XMax); data.max <= data.min {
+		if data.max = f.xScale.place(f.fig.XMax); data.max <= data.min {
 			return interval{data.max - 1, data.max}
 		}
 	}
-	zero := m.xScale == linear && data.min == 0
+	zero := f.xScale == linear && data.min == 0
 	data = data.widened()
 	margin := 0.03 * data.length()
 	if !zero {

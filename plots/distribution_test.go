@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -24,31 +25,27 @@ func distributionOf(t *testing.T, change func(*results.Figure), runs ...results.
 	if change != nil {
 		change(&fig)
 	}
-	m, err := newModel(fig, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(newModel(fig, runs))(t)
 	return m
 }
 
 // The clients of all seeds together make one line; equal values are one step. The mark is the
 // mean over seeds of the mean of the worst tenth, here of the worst client.
 func TestDistributionOfTwoSeeds(t *testing.T) {
-	m := distributionOf(t, nil, byClient("a", 1, 0.5, 0.25, 0.25, 0), byClient("a", 2, 0.25, 0.75, 0, math.NaN()), byClient("b", 1, 0.5))
+	m := distributionOf(t, nil, byClient("a", 1, 0.5, 0.25, 0.25, 0), byClient("a", 2, 0.25, 0.75, 0, math.NaN()),
+		byClient("b", 1, 0.5))
 	c := m.panels[0].curves[0][0]
 	want := []float64{2. / 7 * 100, 5. / 7 * 100, 6. / 7 * 100, 100}
-	if !slices.Equal(c.x, []float64{0, 25, 50, 75}) || len(c.y) != 4 {
-		t.Fatalf("line %+v", c)
-	}
+	expect.Must(t, slices.Equal(c.x, []float64{0, 25, 50, 75}) && len(c.y) == 4, "line %+v", c)
 	for i := range want {
-		if math.Abs(c.y[i]-want[i]) > 1e-12 {
-			t.Errorf("%g %% of clients at or below %g %%, want %g %%", c.y[i], c.x[i], want[i])
-		}
+		expect.That(t, math.Abs(c.y[i]-want[i]) <= 1e-12,
+			"%g %% of clients at or below %g %%, want %g %%", c.y[i], c.x[i], want[i])
 	}
 	if got := m.panels[0].worst; got[0] != 62.5 || got[1] != 50 {
 		t.Errorf("marks at %v, want 62.5 and 50", got)
 	}
-	if want := "line: 1 to 4 clients of 2 seeds; mark: mean of the worst 10 %; 1 of 9 values are not known"; m.bands != want {
+	if want :=
+		"line: 1 to 4 clients of 2 seeds; mark: mean of the worst 10 %; 1 of 9 values are not known"; m.bands != want {
 		t.Errorf("note %q, want %q", m.bands, want)
 	}
 	if got := m.x.labelIn(m.x.unitFor(1)); got != "test error of a client (%)" {
@@ -60,7 +57,8 @@ func TestDistributionOfTwoSeeds(t *testing.T) {
 	// The line spans the panel, from no client to all.
 	b := newBand(m.panels[0].curves[0], 100, -1, m.shows, m.steps)
 	b.across(interval{-2, 80})
-	if n := len(b.x); b.x[0] != -2 || b.mean[0] != 0 || b.x[n-1] != 80 || b.mean[n-1] != 100 || b.value(-1) != 0 || b.value(60) != b.mean[3] {
+	if n := len(b.x); b.x[0] != -2 || b.mean[0] != 0 || b.x[n-1] != 80 || b.mean[n-1] != 100 || b.value(-1) != 0 ||
+		b.value(60) != b.mean[3] {
 		t.Errorf("band %+v", b)
 	}
 }
@@ -80,9 +78,8 @@ func TestDistributionOfOtherMetrics(t *testing.T) {
 	r = byClient("a", 1, 3, 1, 2)
 	r.Real = true
 	m = distributionOf(t, nil, r)
-	if m.panels[0].worst[0] != 3 || m.x.labelIn(m.x.unitFor(1)) != "test RMSE of a client" {
-		t.Errorf("mark at %v on axis %q", m.panels[0].worst, m.x.Label)
-	}
+	expect.That(t, m.panels[0].worst[0] == 3 && m.x.labelIn(m.x.unitFor(1)) == "test RMSE of a client",
+		"mark at %v on axis %q", m.panels[0].worst, m.x.Label)
 }
 
 // All panels share the limits of both axes. A limit of the scenario is in the unit of the
@@ -93,19 +90,13 @@ func TestLimitsOfDistributions(t *testing.T) {
 		return r
 	}
 	runs := []results.Run{point(byClient("a", 1, 0.1, 0.2), "0"), point(byClient("a", 1, 0.3, 0.4), "1")}
-	p, err := Draw(results.Figure{Kind: "distribution", Y: "test_error", Panel: "p"}, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(Draw(results.Figure{Kind: "distribution", Y: "test_error", Panel: "p"}, runs))(t)
 	for _, panel := range p.plots[0] {
 		if panel.X.Min != 0 || math.Abs(panel.X.Max-41.2) > 1e-9 || panel.Y.Min != 0 || panel.Y.Max != 104 {
 			t.Errorf("limits %g to %g and %g to %g", panel.X.Min, panel.X.Max, panel.Y.Min, panel.Y.Max)
 		}
 	}
-	p, err = Draw(results.Figure{Kind: "distribution", Y: "test_error", XMax: 0.35}, runs[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	p = expect.Value(Draw(results.Figure{Kind: "distribution", Y: "test_error", XMax: 0.35}, runs[1:]))(t)
 	if x := p.plots[0][0].X; math.Abs(x.Max-35) > 1e-9 || !strings.Contains(x.Label.Text, "\ncut at 35 % of 40 %") {
 		t.Errorf("cut at %g: %q", x.Max, x.Label.Text)
 	}
@@ -116,9 +107,8 @@ func TestDistributionsThatCannotBeDrawn(t *testing.T) {
 	fig := results.DefaultDistribution()
 	fig.File, fig.XScale = "x", "log"
 	_, err := Draw(fig, []results.Run{byClient("a", 1, 0.5, 0)})
-	if want := `figure "x": x_scale = "log": test_error of a client is 0: must be positive: choose linear`; err == nil || err.Error() != want {
-		t.Errorf("%v, want %s", err, want)
-	}
+	want := `figure "x": x_scale = "log": test_error of a client is 0: must be positive: choose linear`
+	expect.That(t, err != nil && err.Error() == want, "%v, want %s", err, want)
 	if _, err := Draw(fig, []results.Run{byClient("a", 1)}); err != nil {
 		t.Error(err)
 	}
@@ -137,9 +127,7 @@ func TestFigures(t *testing.T) {
 	list := Figures([]results.Figure{given}, []results.Run{plain, r}, nil)
 	want := results.DefaultDistribution()
 	want.File, want.Series, want.Panel, want.Emphasis = "e-clients", "p", "q", "z"
-	if len(list) != 2 || list[0] != given || list[1] != want {
-		t.Errorf("figures %+v", list)
-	}
+	expect.That(t, len(list) == 2 && list[0] == given && list[1] == want, "figures %+v", list)
 	if list := Figures([]results.Figure{want}, []results.Run{r}, nil); len(list) != 1 {
 		t.Errorf("figures %+v", list)
 	}

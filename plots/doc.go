@@ -43,8 +43,8 @@
 // Methods have the colors of Okabe and Ito (Color Universal Design, 2008), which are
 // distinguishable with color blindness. Each method also has its own dashes and marker,
 // for grayscale. Numbers, such as drop probabilities, have a color ramp from dark to light
-// and markers. There are at most eight colors; more lines differ in their dashes. The emphasized value is a green dotted line, as in the third figure of
-// Smith et al. (NIPS 2017).
+// and markers. There are at most eight colors; more lines differ in their dashes. The emphasized value is a green
+// dotted line, as in the third figure of Smith et al. (NIPS 2017).
 //
 // The same results give the same bytes. The package imports only package results and must
 // not know how results are made or stored.

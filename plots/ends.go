@@ -111,10 +111,10 @@ func (d *drawing) drawEnds(c *draw.Canvas, toX, toY func(float64) vg.Length, i i
 }
 
 // endEntries returns the entries of a legend for the marks in the figure.
-func (m *figureContent) endEntries(width vg.Length) (entries []legendEntry) {
+func (f *figureContent) endEntries(width vg.Length) (entries []legendEntry) {
 	seen := map[ending]bool{}
-	for i := range m.panels {
-		m.panels[i].each(func(c curve) { seen[c.end] = true })
+	for i := range f.panels {
+		f.panels[i].each(func(c curve) { seen[c.end] = true })
 	}
 	for e := atTarget; e <= stalled; e++ {
 		if seen[e] {

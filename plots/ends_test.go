@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/results"
 
@@ -35,33 +36,29 @@ func TestLinesEndWithTheFirstRunThatMissedItsTarget(t *testing.T) {
 		last float64
 		ends []end
 	}{
-		{"both reach it", []results.Run{falling(1, 3, results.Done), slow}, 6, []end{{3, -2, atTarget}, {6, -3, atTarget}}},
+		{"both reach it", []results.Run{falling(1, 3, results.Done), slow}, 6,
+			[]end{{3, -2, atTarget}, {6, -3, atTarget}}},
 		{"a budget", []results.Run{falling(1, 2, results.Done), slow}, 2, []end{{2, -1.5, atBudget}}},
 		{"a stall", []results.Run{falling(1, 1, results.Stalled), slow}, 1, []end{{1, -0.49999999999999994, stalled}}},
 		{"an interruption", []results.Run{falling(1, 2, results.Interrupted), slow}, 2, nil},
 		{"under way", []results.Run{falling(1, 2, results.UnderWay)}, 2, nil},
-		{"a target, then a budget", []results.Run{falling(1, 3, results.Done), falling(2, 2, results.Done)}, 2, []end{{2, -2, atBudget}}},
+		{"a target, then a budget", []results.Run{falling(1, 3, results.Done), falling(2, 2, results.Done)}, 2,
+			[]end{{2, -2, atBudget}}},
 	} {
-		m, err := newModel(results.Figure{YScale: "log"}, c.runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expect.Value(newModel(results.Figure{YScale: "log"}, c.runs))(t)
 		curves := m.panels[0].curves[0]
 		b := newBand(curves, math.Inf(1), -9, m.shows, m.steps)
-		if last := b.x[len(b.x)-1]; last != c.last {
-			t.Errorf("%s: the line ends at %v, want %v", c.name, last, c.last)
-		}
-		if d := cmp.Diff(c.ends, b.endsOf(curves), cmp.AllowUnexported(end{})); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
+		last := b.x[len(b.x)-1]
+		expect.That(t, last == c.last, "%s: the line ends at %v, want %v", c.name, last, c.last)
+		d := cmp.Diff(c.ends, b.endsOf(curves), cmp.AllowUnexported(end{}))
+		expect.That(t, d == "", "%s: %s", c.name, d)
 		var marks []string
 		for _, e := range m.endEntries(500) {
 			marks = append(marks, e.text)
 		}
 		for _, e := range c.ends {
-			if !strings.Contains(strings.Join(marks, "\n"), endings[e.of]) {
-				t.Errorf("%s: the legend has the marks %q, not %q", c.name, marks, endings[e.of])
-			}
+			expect.That(t, strings.Contains(strings.Join(marks, "\n"), endings[e.of]),
+				"%s: the legend has the marks %q, not %q", c.name, marks, endings[e.of])
 		}
 	}
 }
@@ -83,16 +80,13 @@ func TestValuesUpToZeroHaveANote(t *testing.T) {
 		want []string
 	}{
 		{results.Figure{YScale: "log"}, []string{note + "zero, part"}},
-		{results.Figure{}, nil},
-		{results.Figure{X: "bytes_up", XScale: "log"}, []string{note + "local"}}, // the start alone has none
+		{results.Figure{YScale: "linear"}, nil},
+		// The start alone has none.
+		{results.Figure{X: "bytes_up", XScale: "log", YScale: "linear"}, []string{note + "local"}},
 	} {
-		m, err := newModel(c.fig, []results.Run{zero, part, local})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(c.want, m.notes); d != "" {
-			t.Errorf("%+v: %s", c.fig, d)
-		}
+		m := expect.Value(newModel(c.fig, []results.Run{zero, part, local}))(t)
+		d := cmp.Diff(c.want, m.notes)
+		expect.That(t, d == "", "%+v: %s", c.fig, d)
 	}
 }
 
@@ -110,25 +104,22 @@ func TestAxesHaveThreeLabels(t *testing.T) {
 			x, dx := draw("x")
 			y, dy := draw("y")
 			for i := range 10 {
-				r.Rounds = append(r.Rounds, results.Round{Round: i, TimeS: x + dx*float64(i), Primal: y + dy*s.Float64()})
+				r.Rounds = append(r.Rounds,
+					results.Round{Round: i, TimeS: x + dx*float64(i), Primal: y + dy*s.Float64()})
 			}
 			runs = append(runs, r)
 		}
 		scale := rapid.SampledFrom([]string{"linear", "log"})
-		fig := results.Figure{Y: "primal", XScale: scale.Draw(t, "x scale"), YScale: scale.Draw(t, "y scale"), Panel: rapid.SampledFrom([]string{"", "panel"}).Draw(t, "panels")}
-		p, err := Draw(fig, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, size := arrangement(len(p.plots[0]))
+		fig := results.Figure{Y: "primal", XScale: scale.Draw(t, "x scale"), YScale: scale.Draw(t, "y scale"),
+			Panel: rapid.SampledFrom([]string{"", "panel"}).Draw(t, "panels")}
+		p := expect.Value(Draw(fig, runs))(t)
+		_, size := arrangement(len(p.plots[0]), 0)
 		for _, panel := range p.plots[0] {
 			x, y := panel.X.Tick.Marker.(ticks), panel.Y.Tick.Marker.(ticks)
-			if x.labels() < 3 || y.labels() < 3 {
-				t.Fatalf("%d and %d labels: %v and %v", x.labels(), y.labels(), x, y)
-			}
-			if room := x.room(interval{panel.X.Min, panel.X.Max}, size.X-panelGap); room < x.widest(tickStyle()) {
-				t.Fatalf("labels are %v apart: %v", room, x)
-			}
+			expect.Must(t, x.labels() >= 3 && y.labels() >= 3,
+				"%d and %d labels: %v and %v", x.labels(), y.labels(), x, y)
+			room := x.room(interval{panel.X.Min, panel.X.Max}, size.X-panelGap)
+			expect.Must(t, room >= x.widest(tickStyle()), "labels are %v apart: %v", room, x)
 		}
 	})
 }
@@ -137,15 +128,11 @@ func TestAxesHaveThreeLabels(t *testing.T) {
 // rounding have an axis with room for labels.
 func TestLabelsOfNarrowRanges(t *testing.T) {
 	x := interval{math.Log10(75e3), math.Log10(195e3)}
-	if got := logarithmic.xTicks(x, unit{Size: 1}, false, 182); got.labels() < 3 || got.room(x, 182) < got.widest(tickStyle()) {
-		t.Errorf("labels touch: %v", got)
-	}
-	r := results.Run{Method: "m", Rounds: []results.Round{{Primal: 0.3}, {Round: 1, TimeS: 1, Primal: math.Nextafter(0.3, 1)}}}
-	p, err := Draw(results.Figure{Y: "primal"}, []results.Run{r})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if y := p.plots[0][0].Y.Tick.Marker.(ticks); y.labels() < 3 {
-		t.Errorf("labels %v", y)
-	}
+	got := logarithmic.xTicks(x, unit{Size: 1}, false, 182)
+	expect.That(t, got.labels() >= 3 && got.room(x, 182) >= got.widest(tickStyle()), "labels touch: %v", got)
+	r := results.Run{Method: "m",
+		Rounds: []results.Round{{Primal: 0.3}, {Round: 1, TimeS: 1, Primal: math.Nextafter(0.3, 1)}}}
+	p := expect.Value(Draw(results.Figure{Y: "primal"}, []results.Run{r}))(t)
+	y := p.plots[0][0].Y.Tick.Marker.(ticks)
+	expect.That(t, y.labels() >= 3, "labels %v", y)
 }

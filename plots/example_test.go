@@ -29,16 +29,19 @@ func ExampleSave() {
 		log.Fatal(err)
 	}
 	fmt.Println(files)
-	// Output: [demo.png demo.svg]
+	// Output: [demo.pdf demo.png demo.svg]
 }
 
 // finishedRun writes a run directory with one run of two rounds.
 func finishedRun(dir string) string {
-	w, err := rundir.Create(dir, false, rundir.About{Version: "v1", Seeds: []uint64{1}, Scenario: []byte("name = \"demo\"\n"), Started: time.Unix(0, 0)})
+	w, err := rundir.Create(dir, false,
+		rundir.About{Version: "v1", Seeds: []uint64{1}, Scenario: []byte("name = \"demo\"\n"),
+			Started: time.Unix(0, 0)})
 	if err != nil {
 		log.Fatal(err)
 	}
-	run := results.Run{ID: "demo/mocha/seed=1", Experiment: "demo", Method: "MOCHA", Algorithm: "mocha", Seed: 1, Status: results.Done, Reference: results.Reference{Optimum: 1}}
+	run := results.Run{ID: "demo/mocha/seed=1", Experiment: "demo", Method: "MOCHA", Algorithm: "mocha", Seed: 1,
+		Status: results.Done, Reference: results.Reference{Optimum: 1}}
 	for h, s := range []float64{1, 0.1, 0.01} {
 		run.Rounds = append(run.Rounds, results.Round{Round: h, TimeS: float64(h), Primal: 1 + s, Suboptimality: s})
 	}

@@ -19,38 +19,38 @@ const (
 )
 
 // parts splits txt at "^" and measures both parts.
-func (h exponents) parts(txt string, f font.Font) (base, exponent string, small font.Font, w, v vg.Length) {
+func (ex exponents) parts(txt string, f font.Font) (base, exponent string, small font.Font, w, v vg.Length) {
 	base, exponent, _ = strings.Cut(txt, "^")
 	small = f
 	small.Size *= exponentSize
-	w, _, _ = h.Plain.Box(base, f)
-	v, _, _ = h.Plain.Box(exponent, small)
+	w, _, _ = ex.Plain.Box(base, f)
+	v, _, _ = ex.Plain.Box(exponent, small)
 	return base, exponent, small, w, v
 }
 
 // Box measures text like text.Plain; the exponent stays within the height of the line.
-func (h exponents) Box(txt string, f font.Font) (width, height, depth vg.Length) {
-	_, _, _, w, v := h.parts(txt, f)
-	_, height, depth = h.Plain.Box("0", f)
+func (ex exponents) Box(txt string, f font.Font) (width, height, depth vg.Length) {
+	_, _, _, w, v := ex.parts(txt, f)
+	_, height, depth = ex.Plain.Box("0", f)
 	return w + v, height, depth
 }
 
 // Draw draws the base and the exponent.
-func (h exponents) Draw(c vg.Canvas, txt string, sty text.Style, at vg.Point) {
+func (ex exponents) Draw(c vg.Canvas, txt string, sty text.Style, at vg.Point) {
 	if strings.TrimSpace(txt) == "" {
 		return
 	}
-	base, exponent, small, w, v := h.parts(txt, sty.Font)
-	e := h.Extents(sty.Font)
+	base, exponent, small, w, v := ex.parts(txt, sty.Font)
+	e := ex.Extents(sty.Font)
 	c.SetColor(sty.Color)
 	at.X += vg.Length(sty.XAlign) * (w + v)
 	at.Y += vg.Length(sty.YAlign)*sty.Height(txt) - e.Ascent + sty.Font.Size
 	if sty.YAlign == text.YCenter {
 		at.Y -= centerShift * sty.Font.Size
 	}
-	c.FillString(h.Fonts.Lookup(sty.Font, sty.Font.Size), at, base)
+	c.FillString(ex.Fonts.Lookup(sty.Font, sty.Font.Size), at, base)
 	if exponent != "" {
 		at = at.Add(vg.Point{X: w, Y: exponentRise * sty.Font.Size})
-		c.FillString(h.Fonts.Lookup(small, small.Size), at, exponent)
+		c.FillString(ex.Fonts.Lookup(small, small.Size), at, exponent)
 	}
 }

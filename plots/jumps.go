@@ -45,7 +45,8 @@ func (b *band) jumps(height float64) bool {
 				turns++
 			}
 		}
-		if part := b.mean[from:to]; i+1 < len(b.x) && turns >= jumpTurns && slices.Max(part)-slices.Min(part) >= jumpRange*height {
+		if part := b.mean[from:to]; i+1 < len(b.x) && turns >= jumpTurns &&
+			slices.Max(part)-slices.Min(part) >= jumpRange*height {
 			covered += b.x[i+1] - b.x[i]
 		}
 	})
@@ -54,27 +55,27 @@ func (b *band) jumps(height float64) bool {
 
 // findJumps replaces the curves of lines that jump by their best values so far, seed by seed, if
 // the quantity is an objective.
-func (m *figureContent) findJumps(runs []results.Run) {
-	best := bestOf(m.fig.Y, runs)
-	if best == 0 || m.y.Devices {
+func (f *figureContent) findJumps(runs []results.Run) {
+	best := bestOf(f.fig.Y, runs)
+	if best == 0 || f.y.Devices {
 		return
 	}
-	all := m.yRange()
-	jump := make([]bool, len(m.series)) // a line looks alike in all panels
+	all := f.yRange()
+	jump := make([]bool, len(f.series)) // a line looks alike in all panels
 	for k := range jump {
-		jump[k] = slices.ContainsFunc(m.panels, func(p panel) bool {
-			b := newBand(p.curves[k], math.Inf(1), all.min, m.shows, m.steps)
+		jump[k] = slices.ContainsFunc(f.panels, func(p panel) bool {
+			b := newBand(p.curves[k], math.Inf(1), all.min, f.shows, f.steps)
 			return b.jumps(all.length())
 		})
-		for i := range m.panels {
-			for _, c := range m.panels[i].curves[k] {
+		for i := range f.panels {
+			for _, c := range f.panels[i].curves[k] {
 				if jump[k] {
 					c.bestSoFar(best > 0)
 				}
 			}
 		}
 	}
-	m.note("curves that jump, drawn as the best value so far of each run", jump)
+	f.note("curves that jump, drawn as the best value so far of each run", jump)
 }
 
 // bestSoFar replaces each value by the best one up to it.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/results"
 
@@ -27,21 +28,17 @@ func TestCurvesThatJump(t *testing.T) {
 		run("waves", func(i int) float64 { return (1 + 0.5*math.Sin(float64(i)/50)) * math.Exp(-float64(i)/500) }),
 	}
 	m, err := newModel(results.DefaultFigure(), runs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"curves that jump, drawn as the best value so far of each run: jumps"}; !slices.Equal(m.notes, want) {
-		t.Fatalf("notes %q, must be %q", m.notes, want)
-	}
+	expect.NoError(t, err)
+	want := []string{"curves that jump, drawn as the best value so far of each run: jumps"}
+	expect.Must(t, slices.Equal(m.notes, want), "notes %q, must be %q", m.notes, want)
 	for i := range runs {
 		for k := range runs[i].Rounds {
 			runs[i].Rounds[k].TestError = runs[i].Rounds[k].Suboptimality
 		}
 	}
 	errors, err := newModel(results.Figure{Y: "test_error"}, runs)
-	if err != nil || len(errors.notes) > 0 {
-		t.Errorf("test errors are drawn as the best so far, which chooses by test rows (%v)", err)
-	}
+	expect.That(t, err == nil && len(errors.notes) == 0,
+		"test errors are drawn as the best so far, which chooses by test rows (%v)", err)
 	b := newBand(m.panels[0].curves[0], math.Inf(1), -9, ofMean, true)
 	for i := 5; i < len(b.x); i++ {
 		if b.mean[i] > b.mean[i-1] {
@@ -67,16 +64,17 @@ func TestBandsContainTheirCurves(t *testing.T) {
 			}
 			runs = append(runs, r)
 		}
-		m, err := newModel(results.Figure{YScale: "log", XScale: rapid.SampledFrom([]string{"linear", "log"}).Draw(t, "x")}, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m :=
+			expect.Value(
+				newModel(
+					results.Figure{Band: results.BandRange, YScale: "log",
+						XScale: rapid.SampledFrom([]string{"linear", "log"}).Draw(t, "x")},
+					runs))(t)
 		curves := m.panels[0].curves[0]
 		b := newBand(curves, math.Inf(1), math.Inf(-1), m.shows, m.steps)
 		for i, x := range b.x {
-			if !(b.low[i] <= b.mean[i] && b.mean[i] <= b.high[i]) {
-				t.Fatalf("at %v: the line is %v, the band %v to %v", x, b.mean[i], b.low[i], b.high[i])
-			}
+			expect.Must(t, b.low[i] <= b.mean[i] && b.mean[i] <= b.high[i],
+				"at %v: the line is %v, the band %v to %v", x, b.mean[i], b.low[i], b.high[i])
 		}
 		low, high := curve{x: b.x, y: b.low}, curve{x: b.x, y: b.high}
 		for _, c := range curves {
@@ -100,9 +98,7 @@ func TestTwoDecadesAreNotAnAxis(t *testing.T) {
 			n++
 		}
 	}
-	if n < 3 {
-		t.Errorf("%d labels, must be at least 3", n)
-	}
+	expect.That(t, n >= 3, "%d labels, must be at least 3", n)
 }
 
 // Bands are transparent, and lines have at most eight colors.
@@ -111,11 +107,8 @@ func TestColorsAndBands(t *testing.T) {
 	colors := map[any]bool{}
 	for _, s := range m.lineStyles() {
 		colors[s.line.Color] = true
-		if _, _, _, a := s.band.RGBA(); a > 0xffff/4 {
-			t.Errorf("a band has opacity %d of 65535", a)
-		}
+		_, _, _, a := s.band.RGBA()
+		expect.That(t, a <= 0xffff/4, "a band has opacity %d of 65535", a)
 	}
-	if len(colors) > 8 {
-		t.Errorf("%d colors, must be at most 8", len(colors))
-	}
+	expect.That(t, len(colors) <= 8, "%d colors, must be at most 8", len(colors))
 }

@@ -83,14 +83,18 @@ type drawnLabels struct {
 func newLabels(l *Labels) (*drawnLabels, error) {
 	n := len(l.Clients)
 	if n == 0 || len(l.Classes) > 0 && len(l.Rows) != n || len(l.Classes) == 0 && len(l.Targets) != n {
-		return nil, fmt.Errorf("figure of labels: %d clients with %d rows and %d targets: must have labels or targets of each", n, len(l.Rows), len(l.Targets))
+		return nil,
+			fmt.Errorf("figure of labels: %d clients with %d rows and %d targets: must have labels or targets of each",
+				n, len(l.Rows), len(l.Targets))
 	}
 	d := &drawnLabels{Labels: l, values: emptyInterval(), body: labelsBody, ordered: n > mostDiscs}
 	for k := range n {
 		var c labelColumn
 		if len(l.Classes) > 0 {
 			if len(l.Rows[k]) != len(l.Classes) {
-				return nil, fmt.Errorf("figure of labels: client %q has %d classes: must have %d", l.Clients[k], len(l.Rows[k]), len(l.Classes))
+				return nil,
+					fmt.Errorf("figure of labels: client %q has %d classes: must have %d", l.Clients[k], len(l.Rows[k]),
+						len(l.Classes))
 			}
 			for _, rows := range l.Rows[k] {
 				c.classes = append(c.classes, float64(rows))
@@ -232,7 +236,8 @@ func (d *drawnLabels) plot() *plot.Plot {
 		out.X.Label.Text = "clients, by largest class"
 	}
 	out.X.Tick.Marker = d.clientTicks()
-	out.Y.Tick.Marker = append(d.valueTicks(), plot.Tick{Value: out.Y.Max, Label: numberText(math.Round(d.mostRows), 1) + " rows"})
+	out.Y.Tick.Marker = append(d.valueTicks(),
+		plot.Tick{Value: out.Y.Max, Label: numberText(math.Round(d.mostRows), 1) + " rows"})
 	styleAxes(out)
 	if len(d.Classes) > 0 {
 		out.Y.Tick.Length = 0

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // labelClients returns n names.
@@ -18,7 +20,8 @@ func labelClients(n int) (names []string) {
 // fewLabels has a disc for each class of 12 clients: client k has most rows of class k mod
 // 4.
 func fewLabels() Labels {
-	l := Labels{Title: "digits, 12 clients", Classes: []string{"zero", "one", "two", "three"}, Clients: labelClients(12)}
+	l := Labels{Title: "digits, 12 clients", Classes: []string{"zero", "one", "two", "three"},
+		Clients: labelClients(12)}
 	for k := range l.Clients {
 		rows := make([]int, 4)
 		rows[k%4], rows[(k+1)%4] = 40+10*k, k
@@ -60,10 +63,7 @@ func realLabels(clients int) Labels {
 
 func labelsPicture(t *testing.T, l Labels) *Picture {
 	t.Helper()
-	p, err := DrawLabels(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(DrawLabels(l))(t)
 	return p
 }
 
@@ -71,23 +71,20 @@ func TestLabelsPictures(t *testing.T) {
 	want := compareGolden(t, "labels", labelsPicture(t, fewLabels()))
 	l := fewLabels()
 	l.Rows[3] = []int{40, 0, 0, 40}
-	if share := differing(decoded(t, encoded(t, labelsPicture(t, l))), want); share < 1e-4 {
-		t.Errorf("other rows of a client differ by %v", share)
-	}
+	share := differing(decoded(t, encoded(t, labelsPicture(t, l))), want)
+	expect.That(t, share >= 1e-4, "other rows of a client differ by %v", share)
 	compareGolden(t, "shades", labelsPicture(t, manyLabels(150, 12)))
 	compareGolden(t, "targets", labelsPicture(t, realLabels(20)))
 }
 
 // Discs have areas in proportion to rows; shades are ordered, and none stands for no rows.
 func TestLabelsScales(t *testing.T) {
-	d, err := newLabels(&Labels{Clients: labelClients(2), Classes: []string{"a", "b"}, Rows: [][]int{{100, 0}, {25, 1}}})
-	if err != nil || d.most != 100 || d.mostRows != 100 {
-		t.Fatalf("%v, %+v", err, d)
-	}
+	d, err :=
+		newLabels(&Labels{Clients: labelClients(2), Classes: []string{"a", "b"}, Rows: [][]int{{100, 0}, {25, 1}}})
+	expect.Must(t, err == nil && d.most == 100 && d.mostRows == 100, "%v, %+v", err, d)
 	for rows, want := range map[float64]int{0: 0, 0.01: 1, 25: shades / 2, 26: shades/2 + 1, 100: shades} {
-		if got := d.level(rows); got != want {
-			t.Errorf("%g rows have shade %d, want %d", rows, got, want)
-		}
+		got := d.level(rows)
+		expect.That(t, got == want, "%g rows have shade %d, want %d", rows, got, want)
 	}
 }
 
@@ -100,10 +97,7 @@ func TestLabelsAreOrderedAndGrouped(t *testing.T) {
 		l.Rows[k][2-k/mostColumns] = 10
 		l.Rows[k][k/mostColumns] += 2 * (k % 2)
 	}
-	d, err := newLabels(&l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := expect.Value(newLabels(&l))(t)
 	if len(d.columns) != mostColumns || d.columns[0].classes[0] != 10 || d.columns[mostColumns-1].classes[2] != 10 {
 		t.Fatalf("%d columns from %+v to %+v", len(d.columns), d.columns[0], d.columns[len(d.columns)-1])
 	}
@@ -111,9 +105,8 @@ func TestLabelsAreOrderedAndGrouped(t *testing.T) {
 	for _, c := range d.columns {
 		sum += 3 * c.rows
 	}
-	if sum < 3*mostColumns*11-1e-6 || sum > 3*mostColumns*11+1e-6 {
-		t.Errorf("%g rows, want %d", sum, 3*mostColumns*11)
-	}
+	expect.That(t, sum >= 3*mostColumns*11-1e-6 && sum <= 3*mostColumns*11+1e-6,
+		"%g rows, want %d", sum, 3*mostColumns*11)
 	for i := 1; i < mostColumns; i++ {
 		if d.columns[i-1].compare(&d.columns[i]) > 0 && (i*3)%mostColumns > 3 {
 			t.Fatalf("columns %d and %d: %+v, %+v", i-1, i, d.columns[i-1], d.columns[i])
@@ -125,28 +118,25 @@ func TestLabelsAreOrderedAndGrouped(t *testing.T) {
 func TestLabelsSize(t *testing.T) {
 	for _, l := range []Labels{manyLabels(5000, 62), realLabels(5000), manyLabels(1, 2), realLabels(1)} {
 		var b bytes.Buffer
-		if err := labelsPicture(t, l).WriteSVG(&b); err != nil {
-			t.Fatal(err)
-		}
-		if b.Len() > 2_500_000 {
-			t.Errorf("%s, %d clients: %d bytes", l.Title, len(l.Clients), b.Len())
-		}
-		if text := b.String(); len(l.Classes) > 0 && !strings.Contains(text, ">class 0<") {
-			t.Error("the first class is not named")
-		}
+		expect.NoError(t, labelsPicture(t, l).WriteSVG(&b))
+		expect.That(t, b.Len() <= 2_500_000, "%s, %d clients: %d bytes", l.Title, len(l.Clients), b.Len())
+		text := b.String()
+		expect.That(t, len(l.Classes) == 0 || strings.Contains(text, ">class 0<"), "the first class is not named")
 	}
 }
 
 func TestLabelsErrors(t *testing.T) {
 	for want, l := range map[string]Labels{
-		"0 clients with 0 rows and 0 targets":      {},
-		"2 clients with 1 rows and 0 targets":      {Clients: labelClients(2), Classes: []string{"a"}, Rows: [][]int{{1}}},
-		`client "2" has 1 classes: must have 2`:    {Clients: labelClients(2), Classes: []string{"a", "b"}, Rows: [][]int{{1, 2}, {1}}},
-		"2 clients without rows":                   {Clients: labelClients(2), Classes: []string{"a", "b"}, Rows: [][]int{{0, 0}, {0, 0}}},
+		"0 clients with 0 rows and 0 targets": {},
+		"2 clients with 1 rows and 0 targets": {Clients: labelClients(2), Classes: []string{"a"},
+			Rows: [][]int{{1}}},
+		`client "2" has 1 classes: must have 2`: {Clients: labelClients(2), Classes: []string{"a", "b"},
+			Rows: [][]int{{1, 2}, {1}}},
+		"2 clients without rows": {Clients: labelClients(2), Classes: []string{"a", "b"},
+			Rows: [][]int{{0, 0}, {0, 0}}},
 		"1 clients without rows: must have at lea": {Clients: labelClients(1), Targets: [][]float64{nil}},
 	} {
-		if _, err := DrawLabels(l); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: must say %q", err, want)
-		}
+		_, err := DrawLabels(l)
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%v: must say %q", err, want)
 	}
 }

@@ -62,10 +62,11 @@ const mostEntries = 120
 
 // newLegend returns the legend of the series. The name of their key precedes them, in
 // the same row if it fits. Notes on further series and on the bands follow in their own rows.
-func (m *figureContent) newLegend(styles []lineStyle, width vg.Length) legend {
+func (f *figureContent) newLegend(styles []lineStyle, width vg.Length) legend {
 	var entries []legendEntry
-	for i, s := range m.series {
-		if m.fig.X == results.Epsilon && !slices.ContainsFunc(m.panels, func(p panel) bool { return len(p.curves[i]) > 0 }) {
+	for i, s := range f.series {
+		if f.fig.X == results.Epsilon &&
+			!slices.ContainsFunc(f.panels, func(p panel) bool { return len(p.curves[i]) > 0 }) {
 			continue // runs without privacy
 		}
 		entries = append(entries, newEntry(s.Label, styles[i].sample, width))
@@ -75,20 +76,20 @@ func (m *figureContent) newLegend(styles []lineStyle, width vg.Length) legend {
 		entries, notes = entries[:mostEntries], []string{fmt.Sprintf("and %d more lines", more)}
 	}
 	sty := legendStyle()
-	head := legendEntry{text: m.legend + ":", width: sty.Width(m.legend + ":")}
+	head := legendEntry{text: f.legend + ":", width: sty.Width(f.legend + ":")}
 	l := setLegend(entries, width)
 	switch withHead := append([]legendEntry{head}, entries...); {
-	case m.legend == "":
+	case f.legend == "":
 	case rowWidth(withHead) <= width:
 		l = setLegend(withHead, width)
 	default:
-		name := fit(m.legend, sty, width, 1)
+		name := fit(f.legend, sty, width, 1)
 		l.rows = append([][]legendEntry{{{text: name, width: sty.Width(name)}}}, l.rows...)
 	}
-	if ends := m.endEntries(width); len(ends) > 0 {
+	if ends := f.endEntries(width); len(ends) > 0 {
 		l.rows = append(l.rows, setLegend(ends, width).rows...)
 	}
-	return l.withNotes(slices.Concat(notes, []string{m.bands}, m.notes, []string{m.fig.Caption}), width)
+	return l.withNotes(slices.Concat(notes, []string{f.bands}, f.notes, []string{f.fig.Caption}), width)
 }
 
 // withNotes returns the legend with rows of notes; empty ones are none.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // A legend of many series names the first ones and counts the rest.
@@ -24,9 +26,8 @@ func TestLongLegends(t *testing.T) {
 				}
 			}
 		}
-		if want := map[bool]string{true: "and 7 more lines"}[c.lines > c.entries]; named != c.entries || note != want {
-			t.Errorf("%d lines: %d names and the note %q", c.lines, named, note)
-		}
+		want := map[bool]string{true: "and 7 more lines"}[c.lines > c.entries]
+		expect.That(t, named == c.entries && note == want, "%d lines: %d names and the note %q", c.lines, named, note)
 	}
 }
 
@@ -35,11 +36,9 @@ func TestLongTextsAreCutInFewSteps(t *testing.T) {
 	sty := textStyle(legendSize, false)
 	for _, s := range []string{strings.Repeat("x", 20000), strings.Repeat("ä b ", 5000)} {
 		var cut string
-		if n := testing.AllocsPerRun(1, func() { cut = fit(s, sty, 100, 1) }); n > 2000 {
-			t.Errorf("%.10s: %v allocations", s, n)
-		}
-		if !strings.HasSuffix(cut, "…") || sty.Width(cut) > 100 || sty.Width(cut) < 90 {
-			t.Errorf("%q has a width of %v, want at most 100 and no room for another letter", cut, sty.Width(cut))
-		}
+		n := testing.AllocsPerRun(1, func() { cut = fit(s, sty, 100, 1) })
+		expect.That(t, n <= 2000, "%.10s: %v allocations", s, n)
+		expect.That(t, strings.HasSuffix(cut, "…") && sty.Width(cut) <= 100 && sty.Width(cut) >= 90,
+			"%q has a width of %v, want at most 100 and no room for another letter", cut, sty.Width(cut))
 	}
 }

@@ -10,19 +10,19 @@ import (
 )
 
 // setLimits sets the values at the optima of runs, means over the runs of a line.
-func (m *figureContent) setLimits(a *Arrangement, runs []results.Run) {
-	if !m.fig.Limits {
+func (f *figureContent) setLimits(a *Arrangement, runs []results.Run) {
+	if !f.fig.Limits {
 		return
 	}
-	metric, _ := results.MetricOf(runs, m.fig.Y)
+	metric, _ := results.MetricOf(runs, f.fig.Y)
 	count := make(map[Place]float64)
-	for i := range m.panels {
-		m.panels[i].limits = make([]float64, len(m.series))
+	for i := range f.panels {
+		f.panels[i].limits = make([]float64, len(f.series))
 	}
 	drawn := false
 	for i := range runs {
 		at := a.Runs[i]
-		sum := &m.panels[at.Panel].limits[at.Line]
+		sum := &f.panels[at.Panel].limits[at.Line]
 		if runs[i].AtOptimum == nil {
 			*sum = math.NaN()
 			continue
@@ -30,15 +30,15 @@ func (m *figureContent) setLimits(a *Arrangement, runs []results.Run) {
 		count[at]++
 		*sum += metric.Of(runs[i].AtOptimum)
 	}
-	for i := range m.panels {
-		for line, sum := range m.panels[i].limits {
-			limit := m.yScale.place(sum / count[Place{i, line}])
-			m.panels[i].limits[line] = limit
+	for i := range f.panels {
+		for line, sum := range f.panels[i].limits {
+			limit := f.yScale.place(sum / count[Place{i, line}])
+			f.panels[i].limits[line] = limit
 			drawn = drawn || !math.IsNaN(limit)
 		}
 	}
 	if drawn {
-		m.notes = append(m.notes, "thin dashes: the model at the optimum of the method's own problem")
+		f.notes = append(f.notes, "thin dashes: the model at the optimum of the method's own problem")
 	}
 }
 
@@ -48,5 +48,6 @@ func (d *drawing) limit(c *draw.Canvas, toY func(float64) vg.Length, i int) {
 	if math.IsNaN(d.limits[i]) || !c.ContainsY(y) {
 		return
 	}
-	c.StrokeLine2(draw.LineStyle{Color: d.styles[i].line.Color, Width: 0.6, Dashes: []vg.Length{2, 2.5}}, c.Min.X, y, c.Max.X, y)
+	c.StrokeLine2(draw.LineStyle{Color: d.styles[i].line.Color, Width: 0.6, Dashes: []vg.Length{2, 2.5}}, c.Min.X, y,
+		c.Max.X, y)
 }

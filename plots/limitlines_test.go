@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -16,7 +17,9 @@ func limitedRuns() []results.Run {
 		for seed := range 2 {
 			r := results.Run{Experiment: "e", Method: method, Seed: uint64(seed)}
 			for h := range 5 {
-				r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: float64(h), TestError: 1 / float64(h+1), TrainError: math.NaN(), Primal: math.NaN(), Gap: math.NaN(), Suboptimality: math.NaN()})
+				r.Rounds = append(r.Rounds,
+					results.Round{Round: h, TimeS: float64(h), TestError: 1 / float64(h+1), TrainError: math.NaN(),
+						Primal: math.NaN(), Gap: math.NaN(), Suboptimality: math.NaN()})
 			}
 			if method == "solves" {
 				r.AtOptimum = &results.Round{TestError: 0.1 + 0.2*float64(seed)}
@@ -32,41 +35,31 @@ func limitedRuns() []results.Run {
 func TestLimitsOfLines(t *testing.T) {
 	fig := results.Figure{File: "x", X: "round", Y: "test_error", YScale: "log", Limits: true}
 	m, err := newModel(fig, limitedRuns())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	limits := m.panels[0].limits
-	if len(limits) != 2 || math.Abs(limits[0]-math.Log10(0.2)) > 1e-12 || !math.IsNaN(limits[1]) {
-		t.Errorf("limits %v", limits)
-	}
+	expect.That(t, len(limits) == 2 && math.Abs(limits[0]-math.Log10(0.2)) <= 1e-12 && math.IsNaN(limits[1]),
+		"limits %v", limits)
 	runs := limitedRuns()
 	runs[0].AtOptimum.TestError, runs[1].AtOptimum.TestError = 0.01, 0.01
 	if m, err = newModel(fig, runs); err != nil {
 		t.Fatal(err)
 	}
-	if y, _ := m.yLimits(); y.min > -2 {
-		t.Errorf("the axis begins at %g, above the limit", y.min)
-	}
+	y, _ := m.yLimits()
+	expect.That(t, y.min <= -2, "the axis begins at %g, above the limit", y.min)
 	svg := func(limits bool) string {
 		fig.Limits = limits
-		p, err := Draw(fig, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect.Value(Draw(fig, runs))(t)
 		var b bytes.Buffer
-		if err := p.WriteSVG(&b); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, p.WriteSVG(&b))
 		return b.String()
 	}
 	const note, dashes = "thin dashes: the model at the optimum", "stroke-dasharray:2,2.5"
-	if with, without := svg(true), svg(false); !strings.Contains(with, note) || strings.Contains(without, note) || !strings.Contains(with, dashes) || strings.Contains(without, dashes) {
+	if with, without := svg(true), svg(false); !strings.Contains(with, note) || strings.Contains(without, note) ||
+		!strings.Contains(with, dashes) || strings.Contains(without, dashes) {
 		t.Error("the limits are not drawn, or drawn unasked")
 	}
 	for i := range runs {
 		runs[i].AtOptimum = nil
 	}
-	if strings.Contains(svg(true), note) {
-		t.Error("a note on limits that are not there")
-	}
+	expect.That(t, !strings.Contains(svg(true), note), "a note on limits that are not there")
 }

@@ -64,7 +64,7 @@ func (a *Arrangement) model(runs []results.Run) (*figureContent, error) {
 	}
 	m.x, m.y = quantityOf(m.fig.X, runs).on(runs), quantityOf(m.fig.Y, runs).on(runs)
 	m.xScale, m.yScale = scales[m.fig.XScale], scales[m.fig.YScale]
-	if m.y.Devices {
+	if m.shows = bandsOf[m.fig.Band]; m.y.Devices {
 		m.shows = ofQuantiles
 	}
 	m.bands = m.bandNote(a, runs)
@@ -87,21 +87,25 @@ func (a *Arrangement) model(runs []results.Run) (*figureContent, error) {
 }
 
 // note adds a note that holds for some lines.
-func (m *figureContent) note(text string, of []bool) {
+func (f *figureContent) note(text string, of []bool) {
 	var names []string
-	for i, line := range m.series {
+	for i, line := range f.series {
 		if of[i] {
 			names = append(names, line.Label)
 		}
 	}
 	if len(names) > 0 {
-		m.notes = append(m.notes, text+": "+strings.Join(names, ", "))
+		f.notes = append(f.notes, text+": "+strings.Join(names, ", "))
 	}
 }
 
-// bandNote describes the lines and bands of repeated runs, such as "line: mean, band:
-// lowest to highest of 3 seeds". It is empty if no line has two runs.
-func (m *figureContent) bandNote(a *Arrangement, runs []results.Run) string {
+// meansOf describe a line and its band.
+var meansOf = map[showing]string{ofMean: "mean ± standard error", ofInterval: "mean and its 95 % confidence interval",
+	ofRange: "mean, lowest and highest", ofLine: "mean"}
+
+// bandNote describes the lines and bands of repeated runs, such as "mean ± standard error of 3
+// seeds". It is empty if no line has two runs.
+func (f *figureContent) bandNote(a *Arrangement, runs []results.Run) string {
 	most, count := 0, make(map[Place]int)
 	vary := runs[0].Vary
 	for i := range runs {
@@ -112,30 +116,30 @@ func (m *figureContent) bandNote(a *Arrangement, runs []results.Run) string {
 		}
 	}
 	switch repetitions := vary.Repetitions(most); {
-	case m.shows == ofQuantiles && most > 1:
+	case f.shows == ofQuantiles && most > 1:
 		return "line: median; bands: quartiles, 5 to 95 % of devices and " + repetitions
-	case m.shows == ofQuantiles:
+	case f.shows == ofQuantiles:
 		return "line: median; bands: quartiles, 5 to 95 % of devices"
 	case most > 1:
-		return "line: mean; band: lowest to highest of " + repetitions
+		return meansOf[f.shows] + " of " + repetitions
 	default:
 		return ""
 	}
 }
 
 // curvesOf returns the curve of a run, or one for each device.
-func (m *figureContent) curvesOf(r *results.Run) []curve {
-	if m.y.of != nil {
-		return []curve{m.curve(r, m.y.of)}
+func (f *figureContent) curvesOf(r *results.Run) []curve {
+	if f.y.of != nil {
+		return []curve{f.curve(r, f.y.of)}
 	}
 	devices := 0
 	for i := range r.Rounds {
-		devices = max(devices, len(m.y.each(&r.Rounds[i])))
+		devices = max(devices, len(f.y.each(&r.Rounds[i])))
 	}
 	curves := make([]curve, devices)
 	for t := range curves {
-		curves[t] = m.curve(r, func(x *results.Round) float64 {
-			if values := m.y.each(x); t < len(values) {
+		curves[t] = f.curve(r, func(x *results.Round) float64 {
+			if values := f.y.each(x); t < len(values) {
 				return values[t]
 			}
 			return math.NaN()
@@ -146,11 +150,12 @@ func (m *figureContent) curvesOf(r *results.Run) []curve {
 
 // curve returns the evaluated rounds of a run in axis space. It skips points that are
 // not on the axis, such as time 0 on a logarithmic axis, and steps back in time.
-func (m *figureContent) curve(r *results.Run, y func(*results.Round) float64) curve {
+func (f *figureContent) curve(r *results.Run, y func(*results.Round) float64) curve {
 	c := curve{end: endingOf(r)}
-	for i, x := range m.x.Values(r) {
-		px, py := m.xScale.place(x), m.yScale.place(y(&r.Rounds[i]))
-		if math.IsNaN(px) || math.IsInf(px, 0) || math.IsNaN(py) || math.IsInf(py, 1) || py < -math.MaxFloat64 && m.yScale == linear {
+	for i, x := range f.x.Values(r) {
+		px, py := f.xScale.place(x), f.yScale.place(y(&r.Rounds[i]))
+		if math.IsNaN(px) || math.IsInf(px, 0) || math.IsNaN(py) || math.IsInf(py, 1) ||
+			py < -math.MaxFloat64 && f.yScale == linear {
 			continue
 		}
 		switch n := len(c.x); {
@@ -162,8 +167,8 @@ func (m *figureContent) curve(r *results.Run, y func(*results.Round) float64) cu
 			c.x, c.y = append(c.x, px), append(c.y, py)
 		}
 	}
-	if m.y.count && len(c.x) > 0 {
-		c.during(m.xScale)
+	if f.y.count && len(c.x) > 0 {
+		c.during(f.xScale)
 	}
 	return c
 }

@@ -16,7 +16,8 @@ var properNames = map[string]string{
 
 // keyUnits are the units of keys by suffix.
 var keyUnits = map[string]string{
-	"s": "s", "ms": "ms", "h": "h", "hours": "h", "bytes": "B", "mbps": "Mbit/s", "ghz": "GHz", "gflops": "GFLOP/s", "w": "W", "wh": "Wh",
+	"s": "s", "ms": "ms", "h": "h", "hours": "h", "bytes": "B", "mbps": "Mbit/s", "ghz": "GHz", "gflops": "GFLOP/s",
+	"w": "W", "wh": "Wh",
 }
 
 // panelTitle returns the title of the panel for a value of a key: a proper name, "Key =

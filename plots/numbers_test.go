@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/results"
 
@@ -27,9 +28,8 @@ func TestBandOfTwoSeeds(t *testing.T) {
 		low:  []float64{4, 2, 0, -2},
 		high: []float64{8, 6, 4, 0},
 	}
-	if d := cmp.Diff(want, b, cmp.AllowUnexported(band{})); d != "" {
-		t.Error(d)
-	}
+	d := cmp.Diff(want, b, cmp.AllowUnexported(band{}))
+	expect.That(t, d == "", "%v", d)
 }
 
 func TestBandEnds(t *testing.T) {
@@ -50,9 +50,8 @@ func TestBandEnds(t *testing.T) {
 		{"the latest start", []curve{long, late}, 99, 6, 10},
 	} {
 		b := newBand(c.curves, c.end, -9, ofMean, false)
-		if n := len(b.x); n == 0 || b.x[0] != c.first || b.x[n-1] != c.last {
-			t.Errorf("%s: places %v", c.name, b.x)
-		}
+		n := len(b.x)
+		expect.That(t, n != 0 && b.x[0] == c.first && b.x[n-1] == c.last, "%s: places %v", c.name, b.x)
 	}
 	if b := newBand([]curve{cut, late}, 99, -9, ofMean, false); len(b.x) != 0 {
 		t.Errorf("curves without overlap: %v", b.x)
@@ -95,10 +94,8 @@ func TestBandAgainstSlowTwin(t *testing.T) {
 			}
 		}
 		steps := rapid.Bool().Draw(t, "steps")
-		b := newBand(curves, math.Inf(1), floor, ofMean, steps)
-		if len(b.x) > maxPlaces {
-			t.Fatalf("%d places", len(b.x))
-		}
+		b := newBand(curves, math.Inf(1), floor, ofRange, steps)
+		expect.Must(t, len(b.x) <= maxPlaces, "%d places", len(b.x))
 		measured := map[float64]bool{}
 		for _, c := range curves {
 			for _, x := range c.x {
@@ -106,9 +103,7 @@ func TestBandAgainstSlowTwin(t *testing.T) {
 			}
 		}
 		for i, x := range b.x {
-			if !measured[x] {
-				t.Fatalf("nothing was measured at %v", x)
-			}
+			expect.Must(t, measured[x], "nothing was measured at %v", x)
 			if i > 0 && x <= b.x[i-1] {
 				t.Fatalf("places %v and %v", b.x[i-1], x)
 			}
@@ -125,10 +120,9 @@ func TestBandAgainstSlowTwin(t *testing.T) {
 				}
 			}
 			// Values are at most 10, so rounding errors are far below 1e-12.
-			for _, pair := range [][2]float64{{b.low[i], low}, {b.high[i], high}, {b.mean[i], sum / float64(len(curves))}} {
-				if math.Abs(pair[0]-pair[1]) > 1e-12 {
-					t.Fatalf("at %v: %v, want %v", x, pair[0], pair[1])
-				}
+			for _, pair := range [][2]float64{{b.low[i], low}, {b.high[i], high},
+				{b.mean[i], sum / float64(len(curves))}} {
+				expect.Must(t, math.Abs(pair[0]-pair[1]) <= 1e-12, "at %v: %v, want %v", x, pair[0], pair[1])
 			}
 		}
 	})
@@ -140,10 +134,7 @@ func TestGeometricMean(t *testing.T) {
 		return results.Run{Method: "m", Seed: seed, Status: results.Done,
 			Rounds: []results.Round{{Suboptimality: 1}, {Round: 1, TimeS: 1, Suboptimality: sub}}}
 	}
-	m, err := newModel(results.Figure{YScale: "log"}, []results.Run{run(1, 1e-1), run(2, 1e-3)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(newModel(results.Figure{YScale: "log"}, []results.Run{run(1, 1e-1), run(2, 1e-3)}))(t)
 	b := newBand(m.panels[0].curves[0], 1, -6, ofMean, false)
 	if got := b.mean[len(b.mean)-1]; math.Abs(got+2) > 1e-15 { // sqrt(1e-1 1e-3) = 1e-2
 		t.Errorf("mean 10^%v, want 1e-2", got)
@@ -167,18 +158,16 @@ func TestCurve(t *testing.T) {
 		want curve
 	}{
 		{"log", results.Figure{YScale: "log"}, curve{x: []float64{0, 2, 3}, y: []float64{0, -2, math.Inf(-1)}}},
-		{"linear", results.Figure{}, curve{x: []float64{0, 2, 3}, y: []float64{1, 0.01, 0}}},
-		{"no time 0 on a log axis", results.Figure{XScale: "log"}, curve{x: []float64{math.Log10(2), math.Log10(3)}, y: []float64{0.01, 0}}},
-		{"cumulative", results.Figure{X: "bytes_up"}, curve{x: []float64{0, 20, 25, 35}, y: []float64{1, 0.01, 7, 0}}},
+		{"linear", results.Figure{YScale: "linear"}, curve{x: []float64{0, 2, 3}, y: []float64{1, 0.01, 0}}},
+		{"no time 0 on a log axis", results.Figure{XScale: "log", YScale: "linear"},
+			curve{x: []float64{math.Log10(2), math.Log10(3)}, y: []float64{0.01, 0}}},
+		{"cumulative", results.Figure{X: "bytes_up", YScale: "linear"},
+			curve{x: []float64{0, 20, 25, 35}, y: []float64{1, 0.01, 7, 0}}},
 	} {
-		m, err := newModel(c.fig, []results.Run{r})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expect.Value(newModel(c.fig, []results.Run{r}))(t)
 		c.want.end = atBudget
-		if d := cmp.Diff(c.want, m.panels[0].curves[0][0], cmp.AllowUnexported(curve{})); d != "" {
-			t.Errorf("%s: %s", c.name, d)
-		}
+		d := cmp.Diff(c.want, m.panels[0].curves[0][0], cmp.AllowUnexported(curve{}))
+		expect.That(t, d == "", "%s: %s", c.name, d)
 	}
 }
 
@@ -187,14 +176,14 @@ func TestSteps(t *testing.T) {
 	var runs []results.Run
 	for seed := uint64(1); seed <= 2; seed++ {
 		at := float64(seed)
-		runs = append(runs, results.Run{Method: "m", Seed: seed, Status: results.Done, StopAt: results.ToSuboptimality(0.1), Rounds: []results.Round{
-			{Suboptimality: 1}, {Round: 1, TimeS: at, Suboptimality: 0.5}, {Round: 2, TimeS: 20 + at, Suboptimality: 0.1},
-		}})
+		runs = append(runs,
+			results.Run{Method: "m", Seed: seed, Status: results.Done, StopAt: results.ToSuboptimality(0.1),
+				Rounds: []results.Round{
+					{Suboptimality: 1}, {Round: 1, TimeS: at, Suboptimality: 0.5},
+					{Round: 2, TimeS: 20 + at, Suboptimality: 0.1},
+				}})
 	}
-	m, err := newModel(results.Figure{}, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(newModel(results.Figure{YScale: "linear"}, runs))(t)
 	b := newBand(m.panels[0].curves[0], 99, -9, m.shows, m.steps)
 	want := band{
 		x:     []float64{0, 1, 2, 21, 22},
@@ -203,9 +192,8 @@ func TestSteps(t *testing.T) {
 		high:  []float64{1, 1, 0.5, 0.5, 0.1},
 		steps: true,
 	}
-	if d := cmp.Diff(want, b, cmp.AllowUnexported(band{})); d != "" {
-		t.Error(d)
-	}
+	d := cmp.Diff(want, b, cmp.AllowUnexported(band{}))
+	expect.That(t, d == "", "%v", d)
 	// The line stays at 0.5 through the outage from 2 s to 21 s.
 	path := b.path(points(b.x, b.mean, inPoints, inPoints))
 	for i := 1; i < len(path); i++ {
@@ -230,16 +218,12 @@ func TestMarkers(t *testing.T) {
 		}
 		at := spread(c, points, 0.5)
 		for i, p := range at {
-			if !slices.Contains(points, p) || !c.Contains(p) {
-				t.Fatalf("a marker at %v", p)
-			}
+			expect.Must(t, slices.Contains(points, p) && c.Contains(p), "a marker at %v", p)
 			if i > 0 && distance(p, at[i-1]) < float64(markGap) {
 				t.Fatalf("markers at %v and %v", at[i-1], p)
 			}
 		}
-		if len(at) == 0 && slices.ContainsFunc(points, c.Contains) {
-			t.Fatal("no marker")
-		}
+		expect.Must(t, len(at) != 0 || !slices.ContainsFunc(points, c.Contains), "no marker")
 	})
 }
 
@@ -249,7 +233,8 @@ func TestAxisNotes(t *testing.T) {
 	run := func(method string, seconds float64) results.Run {
 		r := results.Run{Method: method}
 		for h := range 11 {
-			r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: seconds * float64(h), Suboptimality: math.Pow10(-h)})
+			r.Rounds = append(r.Rounds,
+				results.Round{Round: h, TimeS: seconds * float64(h), Suboptimality: math.Pow10(-h)})
 		}
 		return r
 	}
@@ -259,32 +244,27 @@ func TestAxisNotes(t *testing.T) {
 		x, y string // the labels
 	}{
 		{results.Figure{YScale: "linear"}, "virtual time (h)", "primal sub-optimality"},
-		{results.Figure{XMax: 2400, YMax: 0.5}, "virtual time (min)\ncut at 40 min of 167 min", "primal sub-optimality\ncut at 0.5, highest 1"},
-		{results.Figure{X: "round", XMax: 4, YScale: "log", YMin: 1e-4}, "rounds\ncut at 4 of 10", "primal sub-optimality\ncut at 0.0001, lowest 1e-10"},
-		{results.Figure{X: "round", YScale: "log"}, "rounds", "primal sub-optimality\ncut at 5.75e-07, lowest 1e-10"}, // below the accuracy of P*
+		{results.Figure{XMax: 2400, YMax: 0.5, YScale: "linear"}, "virtual time (min)\ncut at 40 min of 167 min",
+			"primal sub-optimality\ncut at 0.5, highest 1"},
+		{results.Figure{X: "round", XMax: 4, YScale: "log", YMin: 1e-4}, "rounds\ncut at 4 of 10",
+			"primal sub-optimality\ncut at 0.0001, lowest 1e-10"},
+		// below the accuracy of P*
+		{results.Figure{X: "round", YScale: "log"}, "rounds", "primal sub-optimality\ncut at 5.75e-07, lowest 1e-10"},
 		{results.Figure{X: "round", YScale: "log", Y: "primal"}, "rounds", "primal objective"},
 	} {
-		p, err := Draw(c.fig, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect.Value(Draw(c.fig, runs))(t)
 		axes := p.plots[0][0]
-		if axes.X.Label.Text != c.x || axes.Y.Label.Text != c.y {
-			t.Errorf("%+v: labels %q and %q, want %q and %q", c.fig, axes.X.Label.Text, axes.Y.Label.Text, c.x, c.y)
-		}
-		if c.fig.XMax == 0 && c.fig.X == "" && axes.X.Max < 10000 {
-			t.Errorf("the horizontal axis ends at %v s, the slow method at 10000 s", axes.X.Max)
-		}
+		expect.That(t, axes.X.Label.Text == c.x && axes.Y.Label.Text == c.y,
+			"%+v: labels %q and %q, want %q and %q", c.fig, axes.X.Label.Text, axes.Y.Label.Text, c.x, c.y)
+		expect.That(t, c.fig.XMax != 0 || c.fig.X != "" || axes.X.Max >= 10000,
+			"the horizontal axis ends at %v s, the slow method at 10000 s", axes.X.Max)
 	}
 }
 
 // Errors start after round 0, which has no model.
 func TestErrorsStart(t *testing.T) {
 	for _, y := range []string{"test_error", "train_error"} {
-		m, err := newModel(results.Figure{Y: y}, methodRuns(1)[:1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expect.Value(newModel(results.Figure{Y: y}, methodRuns(1)[:1]))(t)
 		if first := methodRuns(1)[0].Rounds[1].TimeS; m.panels[0].curves[0][0].x[0] != first {
 			t.Errorf("%s starts at %v s, the first round ends at %v s", y, m.panels[0].curves[0][0].x[0], first)
 		}
@@ -297,27 +277,19 @@ func TestMethodsSideBySideShareTheirAxis(t *testing.T) {
 	runs := methodRuns(1)
 	last := &runs[len(runs)-1]
 	last.Rounds = last.Rounds[:len(last.Rounds)/2]
-	m, err := newModel(results.Figure{Panel: "method"}, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(newModel(results.Figure{Panel: "method"}, runs))(t)
 	first, ok := m.xLimits(&m.panels[0])
-	if !ok || len(m.panels) < 2 {
-		t.Fatalf("%d panels", len(m.panels))
-	}
+	expect.Must(t, ok && len(m.panels) >= 2, "%d panels", len(m.panels))
 	for i := range m.panels {
-		if x, _ := m.xLimits(&m.panels[i]); x != first {
-			t.Errorf("panel %q has the limits %v, the first %v", m.panels[i].title, x, first)
-		}
+		x, _ := m.xLimits(&m.panels[i])
+		expect.That(t, x == first, "panel %q has the limits %v, the first %v", m.panels[i].title, x, first)
 	}
 }
 
 func TestLimits(t *testing.T) {
 	runs := methodRuns(1)
 	m, err := newModel(results.Figure{YScale: "log", YMin: 1e-2, YMax: 10, XMax: 5}, runs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	y, ok := m.yLimits()
 	if x, okX := m.xLimits(&m.panels[0]); !ok || !okX || (y != interval{-2, 1}) || (x != interval{0, 5}) {
 		t.Errorf("limits of the figure: x %v, y %v", x, y)
@@ -327,30 +299,25 @@ func TestLimits(t *testing.T) {
 		runs[0].Rounds[i].Suboptimality = math.Pow(10, -float64(i)/10)
 	}
 	m, err = newModel(results.Figure{YScale: "log"}, runs[:1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if y, _ := m.yLimits(); math.Abs(y.min+6.24) > 1e-9 || math.Abs(y.max-0.24) > 1e-9 {
 		t.Errorf("limits %v, want -6.24 to 0.24", y)
 	}
 	// The axis of errors starts at zero.
 	m, err = newModel(results.Figure{Y: "test_error"}, methodRuns(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if y, _ := m.yLimits(); y.min != 0 {
 		t.Errorf("limits %v", y)
 	}
 	// A limit beyond all data does not invert the axis.
-	for _, fig := range []results.Figure{{YScale: "log", YMin: 1e6}, {YScale: "log", YMax: 1e-9}, {YMax: -4}, {XScale: "log", XMax: 1e-9}} {
+	for _, fig := range []results.Figure{{YScale: "log", YMin: 1e6}, {YScale: "log", YMax: 1e-9}, {YMax: -4},
+		{XScale: "log", XMax: 1e-9}} {
 		if m, err = newModel(fig, methodRuns(1)); err != nil {
 			t.Fatal(err)
 		}
 		y, _ := m.yLimits()
 		x, _ := m.xLimits(&m.panels[0])
-		if y.max <= y.min || x.max <= x.min {
-			t.Errorf("%+v: x %v, y %v", fig, x, y)
-		}
+		expect.That(t, y.max > y.min && x.max > x.min, "%+v: x %v, y %v", fig, x, y)
 		if _, err := Draw(fig, methodRuns(1)); err != nil {
 			t.Error(err)
 		}
@@ -394,9 +361,7 @@ func TestTicks(t *testing.T) {
 		{log(1.1, 8, false), "2 3 4 5 6 7 8"},
 		{log(2.1, 2.9, false), "2.2 2.4 2.6 2.8"},
 	} {
-		if c.got != c.want {
-			t.Errorf("labels %q, want %q", c.got, c.want)
-		}
+		expect.That(t, c.got == c.want, "labels %q, want %q", c.got, c.want)
 	}
 }
 
@@ -411,26 +376,19 @@ func TestTicksProperties(t *testing.T) {
 			n := 0
 			seen := map[string]bool{}
 			for _, m := range marks {
-				if !r.holds(m.Value) {
-					t.Fatalf("%v outside %v", m, r)
-				}
+				expect.Must(t, r.holds(m.Value), "%v outside %v", m, r)
 				if m.Label != "" {
 					n++
-					if seen[m.Label] {
-						t.Fatalf("label %q twice", m.Label)
-					}
+					expect.Must(t, !seen[m.Label], "label %q twice", m.Label)
 					seen[m.Label] = true
 				}
 			}
-			if n < 3 || n > most {
-				t.Fatalf("%d labels in %v: want 3 to %d", n, r, most)
-			}
-			if len(marks) > 120 {
-				t.Fatalf("%d marks", len(marks))
-			}
+			expect.Must(t, n >= 3 && n <= most, "%d labels in %v: want 3 to %d", n, r, most)
+			expect.Must(t, len(marks) <= 120, "%d marks", len(marks))
 		}
 		if math.Abs(lo) < 1e6 || r.length() > 1e3 { // otherwise neighbors have the same label
-			check(t, r, linearTicks(r, unit{Size: 1}, most), max(most+1, 7)) // with two multiples of 5, up to seven of 2
+			// with two multiples of 5, up to seven of 2
+			check(t, r, linearTicks(r, unit{Size: 1}, most), max(most+1, 7))
 		}
 		decades := rapid.Float64Range(0.01, 12).Draw(t, "decades")
 		at := rapid.Float64Range(-9, 9).Draw(t, "at")
@@ -445,12 +403,11 @@ func TestNumberText(t *testing.T) {
 		want    string
 	}{
 		{0, 1, "0"}, {-0.0001, 0.01, "0.00"}, {1234567, 1, "1,234,567"}, {-1234.5, 0.5, "−1,234.5"}, {123, 1, "123"},
-		{-123, 1, "−123"}, {2.5e7, 5e6, "2.5·10^7"}, {20000001, 1, "20,000,001"}, {-3e-7, 1e-7, "−3·10^−7"}, {3e8, 1e8, "3·10^8"},
-		{1.0000002, 1e-7, "1.0000002"}, {0, 1e-7, "0"},
+		{-123, 1, "−123"}, {2.5e7, 5e6, "2.5·10^7"}, {20000001, 1, "20,000,001"}, {-3e-7, 1e-7, "−3·10^−7"},
+		{3e8, 1e8, "3·10^8"}, {1.0000002, 1e-7, "1.0000002"}, {0, 1e-7, "0"},
 	} {
-		if got := numberText(c.v, c.step); got != c.want {
-			t.Errorf("%v in steps of %v: %q, want %q", c.v, c.step, got, c.want)
-		}
+		got := numberText(c.v, c.step)
+		expect.That(t, got == c.want, "%v in steps of %v: %q, want %q", c.v, c.step, got, c.want)
 	}
 }
 
@@ -460,14 +417,14 @@ func TestUnits(t *testing.T) {
 		most       float64
 	}{
 		{"time_s", "virtual time (µs)", 1e-9}, {"time_s", "virtual time (ms)", 0.9}, {"time_s", "virtual time (s)", 80},
-		{"time_s", "virtual time (min)", 91}, {"time_s", "virtual time (h)", 3600 * 30}, {"time_s", "virtual time (d)", 86400 * 3},
-		{"round", "rounds", 1e6}, {"flops", "work of all devices (GFLOP)", 5e9}, {"bytes_up", "data sent to the server (MB)", 4e6},
+		{"time_s", "virtual time (min)", 91}, {"time_s", "virtual time (h)", 3600 * 30},
+		{"time_s", "virtual time (d)", 86400 * 3}, {"round", "rounds", 1e6},
+		{"flops", "work of all devices (GFLOP)", 5e9}, {"bytes_up", "data sent to the server (MB)", 4e6},
 		{"energy_j", "energy of all devices (kJ)", 2e3},
 	} {
 		q := quantityOf(c.axis, nil)
-		if got := q.labelIn(q.unitFor(c.most)); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
+		got := q.labelIn(q.unitFor(c.most))
+		expect.That(t, got == c.want, "%q, want %q", got, c.want)
 	}
 }
 
@@ -475,15 +432,18 @@ func TestPanelTitle(t *testing.T) {
 	for _, c := range []struct{ key, value, want string }{
 		{"network", "3g", "3G"}, {"network.profile", "lte", "LTE"}, {"network", "wifi", "WiFi"},
 		{"variability", "high", "High"}, {"faults.drop_probability", "0.5", "Drop probability = 0.5"},
-		{"solver.kind", "exact", "Kind = exact"}, {"tasks", "30", "Tasks = 30"}, {"method", "MOCHA", "MOCHA"}, {"", "", ""},
-		{"federation.deadline_s", "0.1", "Deadline = 0.1 s"}, {"network.rtt_ms", "30", "Rtt = 30 ms"}, {"network.header_bytes", "96", "Header = 96 B"},
-		{"heterogeneity", "sigma/mu = 0.5", "sigma/mu = 0.5"}, {"outage", "from 5 s to 25 s", "From 5 s to 25 s"},
-		{"drops", "p = 0.1", "p = 0.1"}, {"kind", "a single point", "A single point"}, {"size", "b", "b"}, {"protocol", "async-mocha", "async-mocha"}, {"cycle", "fixed, late responses used", "Fixed, late responses used"},
-		{"data.seed", "1", "Data seed = 1"}, {"data.split", "2", "Data split = 2"}, // not the seeds of repetitions
+		{"solver.kind", "exact", "Kind = exact"}, {"tasks", "30", "Tasks = 30"}, {"method", "MOCHA", "MOCHA"},
+		{"", "", ""}, {"federation.deadline_s", "0.1", "Deadline = 0.1 s"}, {"network.rtt_ms", "30", "Rtt = 30 ms"},
+		{"network.wire.header_bytes", "96", "Header = 96 B"}, {"heterogeneity", "sigma/mu = 0.5", "sigma/mu = 0.5"},
+		{"outage", "from 5 s to 25 s", "From 5 s to 25 s"}, {"drops", "p = 0.1", "p = 0.1"},
+		{"kind", "a single point", "A single point"}, {"size", "b", "b"},
+		// not the seeds of repetitions
+		{"protocol", "async-mocha", "async-mocha"},
+		{"cycle", "fixed, late responses used", "Fixed, late responses used"}, {"data.seed", "1", "Data seed = 1"},
+		{"data.split", "2", "Data split = 2"},
 	} {
-		if got := panelTitle(c.key, c.value); got != c.want {
-			t.Errorf("%s, %s: %q, want %q", c.key, c.value, got, c.want)
-		}
+		got := panelTitle(c.key, c.value)
+		expect.That(t, got == c.want, "%s, %s: %q, want %q", c.key, c.value, got, c.want)
 	}
 }
 
@@ -501,19 +461,23 @@ func TestSeries(t *testing.T) {
 		runs               []results.Run
 		ordered            bool
 	}{
-		{"numbers", "a.p", "0.1 0.25 1 never", []results.Run{point("m", p("1")), point("m", p("never")), point("m", p("0.25")), point("m", p("0.1"))}, true},
-		{"words", "a.p", "low high never", []results.Run{point("m", p("low")), point("m", p("never")), point("m", p("high"))}, false},
+		{"numbers", "a.p", "0.1 0.25 1 never",
+			[]results.Run{point("m", p("1")), point("m", p("never")), point("m", p("0.25")), point("m", p("0.1"))},
+			true},
+		{"words", "a.p", "low high never",
+			[]results.Run{point("m", p("low")), point("m", p("never")), point("m", p("high"))}, false},
 		{"methods", "method", "B A", []results.Run{point("B", p("1")), point("A", p("1"))}, false},
-		{"one more key", "a.p", "1, step = x|1, step = y", []results.Run{point("m", p("1"), step("x")), point("m", p("1"), step("y"))}, false},
-		{"a sampled key", "b.step", "0.1 0.2", []results.Run{point("m", p("1"), step("0.2"), at("7")), point("m", p("2"), step("0.1"), at("7"))}, true},
-		{"a sampled point", "method", "B, p = 1|B, p = 2", []results.Run{point("B", p("1"), step("0.2")), point("B", p("2"), step("0.1"))}, false},
-		{"a sampled key twice", "b.step", "0.1, p = 1|0.1, p = 2", []results.Run{point("m", p("1"), step("0.1")), point("m", p("2"), step("0.1"))}, false},
+		{"one more key", "a.p", "1, step = x|1, step = y",
+			[]results.Run{point("m", p("1"), step("x")), point("m", p("1"), step("y"))}, false},
+		{"a sampled key", "b.step", "0.1 0.2",
+			[]results.Run{point("m", p("1"), step("0.2"), at("7")), point("m", p("2"), step("0.1"), at("7"))}, true},
+		{"a sampled point", "method", "B, p = 1|B, p = 2",
+			[]results.Run{point("B", p("1"), step("0.2")), point("B", p("2"), step("0.1"))}, false},
+		{"a sampled key twice", "b.step", "0.1, p = 1|0.1, p = 2",
+			[]results.Run{point("m", p("1"), step("0.1")), point("m", p("2"), step("0.1"))}, false},
 		{"and methods", "a.p", "1, B|1, A", []results.Run{point("B", p("1")), point("A", p("1"))}, false},
 	} {
-		m, err := newModel(results.Figure{Series: c.series, Emphasis: "never"}, c.runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := expect.Value(newModel(results.Figure{Series: c.series, Emphasis: "never"}, c.runs))(t)
 		var got []string
 		for _, s := range m.series {
 			got = append(got, s.Label)
@@ -522,13 +486,11 @@ func TestSeries(t *testing.T) {
 		if strings.Contains(c.want, "|") {
 			sep = "|"
 		}
-		if strings.Join(got, sep) != c.want || m.ordered != c.ordered {
-			t.Errorf("%s: %q, ordered %v", c.name, got, m.ordered)
-		}
+		expect.That(t, strings.Join(got, sep) == c.want && m.ordered == c.ordered,
+			"%s: %q, ordered %v", c.name, got, m.ordered)
 		for i, s := range m.series {
-			if n := len(m.panels[0].curves[i]); n != 1 {
-				t.Errorf("%s: %s has %d runs", c.name, s.Label, n)
-			}
+			n := len(m.panels[0].curves[i])
+			expect.That(t, n == 1, "%s: %s has %d runs", c.name, s.Label, n)
 		}
 	}
 }
@@ -551,9 +513,8 @@ func TestStylesDiffer(t *testing.T) {
 				l.dash = k
 			}
 		}
-		if j, ok := seen[l]; ok {
-			t.Errorf("series %d looks like series %d", i, j)
-		}
+		j, ok := seen[l]
+		expect.That(t, !ok, "series %d looks like series %d", i, j)
 		seen[l] = i
 	}
 	m = &figureContent{series: make([]Line, 9), ordered: true}
@@ -561,7 +522,8 @@ func TestStylesDiffer(t *testing.T) {
 	for i, s := range m.lineStyles() {
 		r, g, b, _ := s.line.Color.RGBA()
 		lightness := 0.299*float64(r) + 0.587*float64(g) + 0.114*float64(b) // ITU-R BT.601
-		if lightness < before || lightness == before && i%2 == 0 {          // two lines of a color differ in their dashes
+		// two lines of a color differ in their dashes
+		if lightness < before || lightness == before && i%2 == 0 {
 			t.Errorf("series %d is not lighter than the one before", i)
 		}
 		before = lightness
@@ -577,17 +539,14 @@ func TestSimplified(t *testing.T) {
 		}
 		line := points(b.x, b.mean, inPoints, inPoints)
 		short := simplified(line)
-		if len(short) > len(line) || short[0] != line[0] || short[len(short)-1] != line[len(line)-1] {
-			t.Fatalf("%d points of %d", len(short), len(line))
-		}
+		expect.Must(t, len(short) <= len(line) && short[0] == line[0] && short[len(short)-1] == line[len(line)-1],
+			"%d points of %d", len(short), len(line))
 		for _, p := range line {
 			near := math.Inf(1)
 			for i := range short {
 				near = math.Min(near, offset(p, short[max(i-1, 0)], short[i]))
 			}
-			if near > 0.05+1e-9 {
-				t.Fatalf("%v is %v off", p, near)
-			}
+			expect.Must(t, near <= 0.05+1e-9, "%v is %v off", p, near)
 		}
 	})
 }
@@ -613,13 +572,8 @@ func TestErrorLabel(t *testing.T) {
 			r.Real = real
 			runs = append(runs, r)
 		}
-		m, err := newModel(results.Figure{File: "x", Y: c.y}, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.y.Label != c.want {
-			t.Errorf("%s on %v: labeled %q, want %q", c.y, c.real, m.y.Label, c.want)
-		}
+		m := expect.Value(newModel(results.Figure{File: "x", Y: c.y}, runs))(t)
+		expect.That(t, m.y.Label == c.want, "%s on %v: labeled %q, want %q", c.y, c.real, m.y.Label, c.want)
 	}
 }
 
@@ -635,15 +589,13 @@ func TestTimeLabel(t *testing.T) {
 	} {
 		var runs []results.Run
 		for i, relative := range c.relative {
-			runs = append(runs, results.Run{Method: methods[i].method, Relative: relative, Rounds: []results.Round{{}, {Round: 1, TimeS: 2}}})
+			runs = append(runs,
+				results.Run{Method: methods[i].method, Relative: relative,
+					Rounds: []results.Round{{}, {Round: 1, TimeS: 2}}})
 		}
-		p, err := Draw(results.Figure{File: "x"}, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := p.plots[0][0].X.Label.Text; got != c.want {
-			t.Errorf("%v: labeled %q, want %q", c.relative, got, c.want)
-		}
+		p := expect.Value(Draw(results.Figure{File: "x"}, runs))(t)
+		got := p.plots[0][0].X.Label.Text
+		expect.That(t, got == c.want, "%v: labeled %q, want %q", c.relative, got, c.want)
 	}
 }
 
@@ -652,7 +604,8 @@ func TestUnitAndFormat(t *testing.T) {
 	run := func(kind string, scale float64) results.Run {
 		r := results.Run{Method: "m", Point: []results.Setting{{Key: "kind", Value: kind}}}
 		for h := range 20 {
-			r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: scale * float64(h+1), Suboptimality: 1 / float64(h+1)})
+			r.Rounds = append(r.Rounds,
+				results.Round{Round: h, TimeS: scale * float64(h+1), Suboptimality: 1 / float64(h+1)})
 		}
 		return r
 	}
@@ -661,32 +614,34 @@ func TestUnitAndFormat(t *testing.T) {
 		fig        results.Figure
 		runs       []results.Run
 	}{
-		{"the unit of the shortest panel", "ms", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.01), run("b", 0.1)}},
-		{"the longest would need five digits", "h", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.01), run("b", 1000)}},
-		{"a short axis", "s", "0.01 0.1 1", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.3)}},
-		{"the middle of a logarithmic axis", "s", "10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.05), run("b", 5)}},
-		{"all powers", "s", "10^−4 10^−3 10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-5}, []results.Run{run("a", 0.3)}},
+		{"the unit of the shortest panel", "ms", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3},
+			[]results.Run{run("a", 0.01), run("b", 0.1)}},
+		{"the longest would need five digits", "h", "10^−2 10^−1 10^0", results.Figure{YScale: "log", YMin: 5e-3},
+			[]results.Run{run("a", 0.01), run("b", 1000)}},
+		{"a short axis", "s", "0.01 0.1 1", results.Figure{XScale: "log", YScale: "log", YMin: 5e-3},
+			[]results.Run{run("a", 0.3)}},
+		{"the middle of a logarithmic axis", "s", "10^−2 10^−1 10^0",
+			results.Figure{XScale: "log", YScale: "log", YMin: 5e-3}, []results.Run{run("a", 0.05), run("b", 5)}},
+		{"all powers", "s", "10^−4 10^−3 10^−2 10^−1 10^0", results.Figure{XScale: "log", YScale: "log", YMin: 5e-5},
+			[]results.Run{run("a", 0.3)}},
 	} {
 		c.fig.Panel = "kind"
-		p, err := Draw(c.fig, c.runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect.Value(Draw(c.fig, c.runs))(t)
 		for i, plot := range p.plots[0][:len(c.runs)] {
 			if want := "virtual time (" + c.x + ")"; plot.X.Label.Text != want {
 				t.Errorf("%s: panel %d is labeled %q, want %q", c.name, i, plot.X.Label.Text, want)
 			}
 		}
-		if got := labels(p.plots[0][0].Y.Tick.Marker.(ticks)); got != c.y {
-			t.Errorf("%s: vertical labels %q, want %q", c.name, got, c.y)
-		}
+		got := labels(p.plots[0][0].Y.Tick.Marker.(ticks))
+		expect.That(t, got == c.y, "%s: vertical labels %q, want %q", c.name, got, c.y)
 	}
 }
 
 // The default figure depends on the methods and the swept keys.
 func TestDefaultFigure(t *testing.T) {
 	point := func(method string, settings ...results.Setting) results.Run {
-		return results.Run{Experiment: "e", Method: method, Point: settings, Rounds: []results.Round{{}, {Round: 1, Suboptimality: 1}}}
+		return results.Run{Experiment: "e", Method: method, Point: settings,
+			Rounds: []results.Round{{}, {Round: 1, Suboptimality: 1}}}
 	}
 	p := func(v string) results.Setting { return results.Setting{Key: "faults.p", Value: v} }
 	net := func(v string) results.Setting { return results.Setting{Key: "network.profile", Value: v} }
@@ -702,12 +657,12 @@ func TestDefaultFigure(t *testing.T) {
 		{"one run", "method", "", []results.Run{point("a")}},
 	} {
 		fig := Default(c.runs, results.ToSuboptimalities(0.1))
-		if fig.Series != c.series || fig.Panel != c.panel || fig.Y != "suboptimality" || fig.YScale != "log" || fig.File != "e" {
+		if fig.Series != c.series || fig.Panel != c.panel || fig.Y != "suboptimality" || fig.YScale != "" ||
+			fig.File != "e" {
 			t.Errorf("%s: %+v, want series %s and panel %q", c.name, fig, c.series, c.panel)
 		}
-		if _, err := Draw(fig, c.runs); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-		}
+		_, err := Draw(fig, c.runs)
+		expect.That(t, err == nil, "%s: %v", c.name, err)
 	}
 	if _, err := Draw(Default(nil, nil), nil); err == nil {
 		t.Error("Draw succeeded without runs")
@@ -716,7 +671,9 @@ func TestDefaultFigure(t *testing.T) {
 
 // Counts hold from the start to the end of their round.
 func TestCounts(t *testing.T) {
-	r := results.Run{Method: "m", Rounds: []results.Round{{Participants: 99}, {Round: 1, TimeS: 2, Participants: 20}, {Round: 2, TimeS: 5, Participants: 19}}}
+	r := results.Run{Method: "m",
+		Rounds: []results.Round{{Participants: 99}, {Round: 1, TimeS: 2, Participants: 20},
+			{Round: 2, TimeS: 5, Participants: 19}}}
 	for _, c := range []struct {
 		x    string
 		want curve
@@ -724,16 +681,11 @@ func TestCounts(t *testing.T) {
 		{"linear", curve{x: []float64{0, 2, 5}, y: []float64{20, 19, 19}, end: atBudget}},
 		{"log", curve{x: []float64{math.Log10(2), math.Log10(5)}, y: []float64{19, 19}, end: atBudget}},
 	} {
-		m, err := newModel(results.Figure{Y: "participants", XScale: c.x}, []results.Run{r})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(c.want, m.panels[0].curves[0][0], cmp.AllowUnexported(curve{})); d != "" {
-			t.Errorf("%s: %s", c.x, d)
-		}
-		if y, _ := m.yLimits(); y.min != 0 {
-			t.Errorf("%s: the vertical axis starts at %v, must start at 0", c.x, y.min)
-		}
+		m := expect.Value(newModel(results.Figure{Y: "participants", XScale: c.x}, []results.Run{r}))(t)
+		d := cmp.Diff(c.want, m.panels[0].curves[0][0], cmp.AllowUnexported(curve{}))
+		expect.That(t, d == "", "%s: %s", c.x, d)
+		y, _ := m.yLimits()
+		expect.That(t, y.min == 0, "%s: the vertical axis starts at %v, must start at 0", c.x, y.min)
 	}
 }
 
@@ -755,30 +707,80 @@ func TestBandNote(t *testing.T) {
 		want string
 	}{
 		{repeated(1, results.VarySystem), "gap", ""},
-		{repeated(3, results.VarySystem), "gap", "line: mean; band: lowest to highest of 3 seeds"},
-		{repeated(3, ""), "gap", "line: mean; band: lowest to highest of 3 seeds"},
-		{repeated(4, results.VarySplit), "gap", "line: mean; band: lowest to highest of 4 splits of the data"},
-		{repeated(2, results.VaryAll), "gap", "line: mean; band: lowest to highest of 2 seeds of system and data"},
-		{mixed, "gap", "line: mean; band: lowest to highest of 3 seeds"},
+		{repeated(3, results.VarySystem), "gap", "mean ± standard error of 3 seeds"},
+		{repeated(3, ""), "gap", "mean ± standard error of 3 seeds"},
+		{repeated(4, results.VarySplit), "gap", "mean ± standard error of 4 splits of the data"},
+		{repeated(2, results.VaryAll), "gap", "mean ± standard error of 2 seeds of system and data"},
+		{mixed, "gap", "mean ± standard error of 3 seeds"},
 		{repeated(1, results.VarySystem), "theta", "line: median; bands: quartiles, 5 to 95 % of devices"},
 		{repeated(3, results.VarySystem), "theta", "line: median; bands: quartiles, 5 to 95 % of devices and 3 seeds"},
 	} {
-		m, err := newModel(results.Figure{Y: c.y}, c.runs)
-		if err != nil {
-			t.Fatal(err)
+		m := expect.Value(newModel(results.Figure{Y: c.y}, c.runs))(t)
+		expect.That(t, m.bands == c.want, "%q, want %q", m.bands, c.want)
+	}
+}
+
+// At every place of a line, its mean lies in its band, of whichever kind: both are of the same values, and where
+// curves jump both are of the best values so far.
+func TestLineIsInItsBand(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var runs []results.Run
+		for seed := range uint64(rapid.IntRange(1, 6).Draw(t, "seeds")) {
+			r := results.Run{Method: "m", Seed: seed, Status: results.Done}
+			for h := range rapid.IntRange(1, 900).Draw(t, "rounds") {
+				r.Rounds = append(r.Rounds, results.Round{Round: h, TimeS: float64(h) + float64(seed)/7,
+					Suboptimality: rapid.Float64Range(1e-9, 2).Draw(t, "y")})
+			}
+			runs = append(runs, r)
 		}
-		if m.bands != c.want {
-			t.Errorf("%q, want %q", m.bands, c.want)
+		fig := results.Figure{Band: rapid.SampledFrom(results.Bands).Draw(t, "band"),
+			YScale: rapid.SampledFrom([]string{"linear", "log"}).Draw(t, "scale")}
+		m := expect.Value(newModel(fig, runs))(t)
+		b := newBand(m.panels[0].curves[0], math.Inf(1), -9, m.shows, m.steps)
+		spread := false
+		for i := range b.x {
+			expect.Must(t, b.low[i] <= b.mean[i] && b.mean[i] <= b.high[i],
+				"at %g the line is at %g, the band from %g to %g",
+				b.x[i], b.mean[i], b.low[i], b.high[i])
+			spread = spread || b.low[i] < b.high[i]
 		}
+		expect.Must(t, !spread || len(runs) > 1 && fig.Band != results.BandNone, "%s has a band", fig.Band)
+	})
+}
+
+// Bands of four values: 2, 4, 4 and 6 have a standard deviation of sqrt(8/3), and t of 3 degrees of freedom is 3.182.
+func TestBands(t *testing.T) {
+	values := []float64{2, 4, 4, 6}
+	se := math.Sqrt(8./3) / 2
+	for band, by := range map[string]float64{results.BandSE: se, results.BandCI: 3.182446305284263 * se,
+		results.BandRange: 2, results.BandNone: 0} {
+		low, high := bandsOf[band].around(values)
+		expect.That(t, math.Abs(low-(4-by)) < 1e-9 && math.Abs(high-(4+by)) < 1e-9,
+			"%s: %g to %g, want 4 ± %g", band, low,
+			high, by)
+	}
+}
+
+// A width is that of the files, and panels that would be too narrow are below each other.
+func TestWidth(t *testing.T) {
+	for width, want := range map[results.Width]int{0: 3, 84: 1, 174: 3, 100: 2} {
+		fig := methodFigure()
+		fig.Width = width
+		p := expect.Value(Draw(fig, methodRuns(1)))(t)
+		got := float64(p.width / vg.Millimeter)
+		expect.That(t, len(p.plots[0]) == want && (width == 0 || math.Abs(got-float64(width)) < 0.01),
+			"%g mm: %d columns of %g mm", width, len(p.plots[0]), got)
+	}
+	for _, size := range []vg.Length{titleSize, panelSize, labelSize, tickSize, legendSize} {
+		expect.That(t, size >= 7, "text of %g pt", size)
 	}
 }
 
 // Every metric of package results can be drawn.
 func TestMetrics(t *testing.T) {
 	for _, name := range append(results.MetricNames(), results.YNames...) {
-		if _, err := newModel(results.Figure{Y: name}, methodRuns(1)); err != nil {
-			t.Error(err)
-		}
+		_, err := newModel(results.Figure{Y: name}, methodRuns(1))
+		expect.That(t, err == nil, "%v", err)
 	}
 }
 
@@ -786,8 +788,6 @@ func TestMetrics(t *testing.T) {
 func TestTicksOfEqualLimits(t *testing.T) {
 	for _, at := range []float64{0, 0.1 + 0.2, -3e9} {
 		got := linearTicks(interval{at, at + math.Abs(at)*2e-16}, unit{Size: 1}, 5)
-		if len(got) != 1 || got[0].Value != at || got[0].Label == "" {
-			t.Errorf("at %g: %v", at, got)
-		}
+		expect.That(t, len(got) == 1 && got[0].Value == at && got[0].Label != "", "at %g: %v", at, got)
 	}
 }

@@ -31,24 +31,24 @@ type axes struct {
 
 // newPlot returns the plot of a panel of a size with the horizontal limits x. Only panels
 // in the first column label the vertical axis.
-func (m *figureContent) newPlot(p *panel, title string, a *axes, x interval, size vg.Point, first bool) *plot.Plot {
+func (f *figureContent) newPlot(p *panel, title string, a *axes, x interval, size vg.Point, first bool) *plot.Plot {
 	out := plot.New()
 	out.BackgroundColor = nil
 	var xTicks ticks
 	if !(x.min < x.max) {
 		x = interval{0, 1}
 	} else {
-		xTicks = m.xScale.xTicks(x, a.unit, a.powers, size.X)
-		out.X.Label.Text = m.x.labelIn(a.unit)
-		if cut := m.cutX(p, x, a.unit); cut != "" {
+		xTicks = f.xScale.xTicks(x, a.unit, a.powers, size.X)
+		out.X.Label.Text = f.x.labelIn(a.unit)
+		if cut := f.cutX(p, x, a.unit); cut != "" {
 			out.X.Label.Text += "\n" + cut
 		}
 	}
 	out.X.Min, out.X.Max = x.min, x.max
 	out.Y.Min, out.Y.Max = a.y.min, a.y.max
-	yTicks := m.yScale.yTicks(a.y, a.powers)
+	yTicks := f.yScale.yTicks(a.y, a.powers)
 	if first {
-		out.Y.Label.Text = fit(m.y.labelIn(m.y.unitFor(1)), textStyle(labelSize, false), size.Y, 2) + m.cutY(a.y)
+		out.Y.Label.Text = fit(f.y.labelIn(f.y.unitFor(1)), textStyle(labelSize, false), size.Y, 2) + f.cutY(a.y)
 		out.Y.Tick.Marker = yTicks
 	} else {
 		out.Y.Tick.Marker = yTicks.unlabeled()
@@ -58,9 +58,9 @@ func (m *figureContent) newPlot(p *panel, title string, a *axes, x interval, siz
 	d := &drawing{title: title, x: xTicks, y: yTicks, styles: a.styles, marks: p.worst, limits: p.limits}
 	for s, seeds := range p.curves {
 		// The floor is slightly below the panel, so that lines leave the panel there.
-		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), a.y.min-0.05*a.y.length(), m.shows, m.steps))
+		d.bands = append(d.bands, newBand(seeds, x.max+0.05*x.length(), a.y.min-0.05*a.y.length(), f.shows, f.steps))
 		d.ends = append(d.ends, d.bands[s].endsOf(seeds))
-		if m.size > 0 {
+		if f.size > 0 {
 			d.bands[len(d.bands)-1].across(x)
 		}
 	}
@@ -103,7 +103,8 @@ func (d *drawing) Plot(c draw.Canvas, p *plot.Plot) {
 		lines[i] = points(b.x, b.mean, toX, toY)
 		fill := func(below, above []float64) {
 			if !slices.Equal(below, above) {
-				low, high := simplified(b.path(points(b.x, below, toX, toY))), simplified(b.path(points(b.x, above, toX, toY)))
+				low, high := simplified(b.path(points(b.x, below, toX, toY))),
+					simplified(b.path(points(b.x, above, toX, toY)))
 				slices.Reverse(high)
 				c.FillPolygon(d.styles[i].band, c.ClipPolygonXY(append(low, high...)))
 			}

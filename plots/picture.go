@@ -2,10 +2,12 @@ package plots
 
 import (
 	"bytes"
+	"html"
 	"image/color"
 	"image/png"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -27,6 +29,7 @@ type Picture struct {
 	panelTitles   vg.Length // height of the tallest
 	legend        legend
 	plots         [][]*plot.Plot // rows of panels; nil at the end of an incomplete row
+	source        string         // Figure.Source
 }
 
 // Draw lays out fig with the runs of its experiment. It fails for an unknown quantity, for
@@ -36,25 +39,27 @@ func Draw(fig results.Figure, runs []results.Run) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.layOut(), nil
+	pi := m.layOut()
+	pi.source = fig.Source
+	return pi, nil
 }
 
-func (m *figureContent) layOut() *Picture {
-	y, ok := m.yLimits()
+func (f *figureContent) layOut() *Picture {
+	y, ok := f.yLimits()
 	if !ok {
 		y = interval{0, 1}
 	}
-	x, a := make([]interval, len(m.panels)), &axes{y: y, styles: m.lineStyles()}
-	titles := make([]string, len(m.panels))
-	for i := range m.panels {
-		x[i], _ = m.xLimits(&m.panels[i])
-		titles[i] = m.panels[i].title
+	x, a := make([]interval, len(f.panels)), &axes{y: y, styles: f.lineStyles()}
+	titles := make([]string, len(f.panels))
+	for i := range f.panels {
+		x[i], _ = f.xLimits(&f.panels[i])
+		titles[i] = f.panels[i].title
 	}
-	a.unit, a.powers = m.unitOf(x), m.inPowers(x, y)
-	cols, size := arrangement(len(m.panels))
-	legend := func(width vg.Length) legend { return m.newLegend(a.styles, width) }
-	return newPicture(m.fig.Title, titles, cols, size, legend, func(i int, title string, size vg.Point) *plot.Plot {
-		return m.newPlot(&m.panels[i], title, a, x[i], size, i%cols == 0)
+	a.unit, a.powers = f.unitOf(x), f.inPowers(x, y)
+	cols, size := arrangement(len(f.panels), f.fig.Width)
+	legend := func(width vg.Length) legend { return f.newLegend(a.styles, width) }
+	return newPicture(f.fig.Title, titles, cols, size, legend, func(i int, title string, size vg.Point) *plot.Plot {
+		return f.newPlot(&f.panels[i], title, a, x[i], size, i%cols == 0)
 	})
 }
 
@@ -84,20 +89,20 @@ func newPicture(title string, titles []string, cols int, size vg.Point, legend f
 // unitOf returns the unit of all horizontal axes: that of the shortest one, unless labels
 // of the longest would need more than four digits; on logarithmic axes, that of the
 // middle.
-func (m *figureContent) unitOf(x []interval) unit {
+func (f *figureContent) unitOf(x []interval) unit {
 	all, ends := emptyInterval(), emptyInterval()
 	for _, r := range x {
 		if r.min < r.max {
 			all.join(r)
-			ends.cover(m.xScale.value(r.max))
+			ends.cover(f.xScale.value(r.max))
 		}
 	}
-	if m.xScale == logarithmic {
-		return m.x.unitFor(1.5 * m.xScale.value((all.min+all.max)/2))
+	if f.xScale == logarithmic {
+		return f.x.unitFor(1.5 * f.xScale.value((all.min+all.max)/2))
 	}
-	u := m.x.unitFor(ends.min)
+	u := f.x.unitFor(ends.min)
 	if ends.max/u.Size >= 1e4 {
-		u = m.x.unitFor(ends.max)
+		u = f.x.unitFor(ends.max)
 	}
 	return u
 }
@@ -105,9 +110,9 @@ func (m *figureContent) unitOf(x []interval) unit {
 // inPowers reports whether the logarithmic axes of a figure label decades as powers of
 // ten. Plain numbers are easier to read beside a linear axis, and on an axis with labels
 // between decades, unless they are very small or large.
-func (m *figureContent) inPowers(x []interval, y interval) bool {
+func (f *figureContent) inPowers(x []interval, y interval) bool {
 	shown := emptyInterval()
-	short := m.yScale == linear
+	short := f.yScale == linear
 	see := func(r interval) {
 		if !(r.min < r.max) {
 			return
@@ -115,11 +120,11 @@ func (m *figureContent) inPowers(x []interval, y interval) bool {
 		shown.join(r)
 		short = short || !hasDecades(r)
 	}
-	if m.yScale == logarithmic {
+	if f.yScale == logarithmic {
 		see(y)
 	}
-	if m.xScale == logarithmic {
-		shift := math.Log10(m.unitOf(x).Size)
+	if f.xScale == logarithmic {
+		shift := math.Log10(f.unitOf(x).Size)
 		for _, r := range x {
 			see(interval{r.min - shift, r.max - shift})
 		}
@@ -136,44 +141,56 @@ const (
 	legendGap  = vg.Length(5)
 )
 
+// leastPanel is the least width of a panel with its axes.
+const leastPanel = vg.Length(110)
+
 // arrangement returns the number of columns, and the size of a panel with its axes. Three
-// columns have the text width of a paper.
-func arrangement(panels int) (cols int, size vg.Point) {
+// columns have the text width of a paper. A width of the figure makes panels narrower or wider, and
+// columns fewer if they would be too narrow; texts keep their size.
+func arrangement(panels int, width results.Width) (cols int, size vg.Point) {
 	switch {
 	case panels <= 1:
-		return 1, vg.Point{X: 280, Y: 200}
+		cols, size = 1, vg.Point{X: 280, Y: 200}
 	case panels == 2, panels == 4:
-		return 2, vg.Point{X: 190, Y: 165}
+		cols, size = 2, vg.Point{X: 190, Y: 165}
 	default:
-		return 3, vg.Point{X: 144, Y: 150}
+		cols, size = 3, vg.Point{X: 144, Y: 150}
 	}
+	if width > 0 {
+		inside := vg.Length(width)*vg.Millimeter - yAxisWidth
+		cols = max(1, min(cols, int(inside/leastPanel)))
+		each := inside / vg.Length(cols)
+		size = vg.Point{X: each, Y: min(max(size.Y*each/size.X, leastPanel), 1.2*size.Y)}
+	}
+	return cols, size
 }
 
-func (f *Picture) titleHeight() vg.Length {
-	if f.title == "" {
+func (pi *Picture) titleHeight() vg.Length {
+	if pi.title == "" {
 		return 0
 	}
-	return textStyle(titleSize, true).Height(f.title) + 5
+	return textStyle(titleSize, true).Height(pi.title) + 5
 }
 
 // draw draws the figure: title, panels, legend.
-func (f *Picture) draw(canvas vg.CanvasSizer) {
+func (pi *Picture) draw(canvas vg.CanvasSizer) {
 	c := draw.New(canvas)
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	c = draw.Crop(c, margin, -margin, margin, -margin)
-	if f.title != "" {
+	if pi.title != "" {
 		sty := textStyle(titleSize, true)
 		sty.YAlign = draw.YTop
-		c.FillText(sty, vg.Point{X: c.Center().X, Y: c.Max.Y}, f.title)
-		c.Max.Y -= f.titleHeight()
+		c.FillText(sty, vg.Point{X: c.Center().X, Y: c.Max.Y}, pi.title)
+		c.Max.Y -= pi.titleHeight()
 	}
-	f.legend.draw(draw.Crop(c, 0, 0, 0, f.legend.height()-c.Size().Y))
-	c.Min.Y += f.legend.height() + legendGap
-	tiles := draw.Tiles{Rows: len(f.plots), Cols: len(f.plots[0]), PadX: panelGap, PadY: panelGap + f.panelTitles, PadTop: f.panelTitles}
-	for r, row := range plot.Align(f.plots, tiles, c) {
+	pi.legend.draw(draw.Crop(c, 0, 0, 0, pi.legend.height()-c.Size().Y))
+	c.Min.Y += pi.legend.height() + legendGap
+	tiles := draw.Tiles{Rows: len(pi.plots), Cols: len(pi.plots[0]), PadX: panelGap, PadY: panelGap + pi.panelTitles,
+		PadTop: pi.panelTitles}
+	for r, row := range plot.Align(pi.plots, tiles, c) {
 		for i, tile := range row {
-			if p := f.plots[r][i]; p != nil {
+			if p := pi.plots[r][i]; p != nil {
 				p.Draw(tile)
 			}
 		}
@@ -181,30 +198,36 @@ func (f *Picture) draw(canvas vg.CanvasSizer) {
 }
 
 // WritePNG writes the figure as PNG, at 300 dots per inch.
-func (f *Picture) WritePNG(w io.Writer) error { return f.writePNG(w, dpi) }
+func (pi *Picture) WritePNG(w io.Writer) error { return pi.writePNG(w, dpi) }
 
-func (f *Picture) writePNG(w io.Writer, resolution int) error {
-	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(resolution))
-	f.draw(c)
+func (pi *Picture) writePNG(w io.Writer, resolution int) error {
+	c := vgimg.NewWith(vgimg.UseWH(pi.width, pi.height), vgimg.UseDPI(resolution))
+	pi.draw(c)
 	return png.Encode(w, c.Image())
 }
 
 // WriteSVG writes the figure as SVG. It names the font without embedding it; Arial, the
-// fallback, has the same metrics.
-func (f *Picture) WriteSVG(w io.Writer) error {
-	c := vgsvg.New(f.width, f.height)
-	f.draw(c)
+// fallback, has the same metrics. Its metadata is Figure.Source.
+func (pi *Picture) WriteSVG(w io.Writer) error {
+	c := vgsvg.New(pi.width, pi.height)
+	pi.draw(c)
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(),
-		[]byte("font-family:Liberation Sans;"),
-		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	text := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
+	if pi.source != "" {
+		begin := bytes.Index(text, []byte("<svg"))
+		begin += bytes.IndexByte(text[begin:], '>') + 1
+		metadata := "\n<metadata>" + html.EscapeString(pi.source) + "</metadata>"
+		text = slices.Insert(text, begin, []byte(metadata)...)
+	}
+	_, err := w.Write(text)
 	return err
 }
 
-// Save draws fig, writes File.png and File.svg to the existing directory dir and returns
+// Save draws fig, writes File with each of Extensions to the existing directory dir and returns
 // the names of the files.
 func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) {
 	f, err := Draw(fig, runs)
@@ -215,23 +238,28 @@ func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) 
 }
 
 // Extensions are those of the files of a figure.
-var Extensions = []string{".png", ".svg"}
+var Extensions = []string{".png", ".svg", ".pdf"}
 
 // Writer returns the function that writes the figure in the format of an extension.
-func (f *Picture) Writer(extension string) func(io.Writer) error {
-	if extension == Extensions[0] {
-		return f.WritePNG
+func (pi *Picture) Writer(extension string) func(io.Writer) error {
+	switch extension {
+	case ".svg":
+		return pi.WriteSVG
+	case ".pdf":
+		return pi.WritePDF
+	default:
+		return pi.WritePNG
 	}
-	return f.WriteSVG
 }
 
-// Save writes file.png and file.svg to the existing directory dir and returns their names.
-func (f *Picture) Save(dir, file string) (names []string, err error) {
+// Save writes file with each of Extensions to the existing directory dir and returns the names in order.
+func (pi *Picture) Save(dir, file string) (names []string, err error) {
 	for _, extension := range Extensions {
-		if err := atomicfile.WriteIn(dir, file+extension, f.Writer(extension)); err != nil {
+		if err := atomicfile.WriteIn(dir, file+extension, pi.Writer(extension)); err != nil {
 			return names, err
 		}
 		names = append(names, file+extension)
 	}
+	slices.Sort(names)
 	return names, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -24,10 +25,7 @@ const goldenDPI = 72
 func TestPictures(t *testing.T) {
 	for _, c := range cases() {
 		t.Run(c.fig.File, func(t *testing.T) {
-			p, err := Draw(c.fig, c.runs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := expect.Value(Draw(c.fig, c.runs))(t)
 			compareGolden(t, c.fig.File, p)
 		})
 	}
@@ -42,17 +40,10 @@ func compareGolden(t *testing.T, name string, p *Picture) image.Image {
 	got := encoded(t, p)
 	golden := filepath.Join("testdata", name+"_golden.png")
 	if *regenerate {
-		if err := os.WriteFile(golden, got, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(golden, got, 0o666))
 	}
-	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(text) > 60_000 {
-		t.Errorf("%s has %d bytes: too large for the repository", golden, len(text))
-	}
+	text := expect.Value(os.ReadFile(golden))(t)
+	expect.That(t, len(text) <= 60_000, "%s has %d bytes: too large for the repository", golden, len(text))
 	want := decoded(t, text)
 	if share := differing(decoded(t, got), want); share > 1e-3 {
 		failed := filepath.Join(os.TempDir(), name+"_failed.png")
@@ -66,18 +57,13 @@ func compareGolden(t *testing.T, name string, p *Picture) image.Image {
 func encoded(t *testing.T, p *Picture) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := p.writePNG(&b, goldenDPI); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.writePNG(&b, goldenDPI))
 	return b.Bytes()
 }
 
 func decoded(t *testing.T, text []byte) image.Image {
 	t.Helper()
-	m, err := png.Decode(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(png.Decode(bytes.NewReader(text)))(t)
 	return m
 }
 
@@ -106,70 +92,52 @@ func far(a, b uint32) bool { return max(a, b)-min(a, b) > 0xffff/10 }
 func TestDiffering(t *testing.T) {
 	fig, runs := faultFigure(), faultRuns(1)
 	picture := func() image.Image {
-		p, err := Draw(fig, runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := expect.Value(Draw(fig, runs))(t)
 		return decoded(t, encoded(t, p))
 	}
 	whole := picture()
-	if d := differing(whole, whole); d != 0 {
-		t.Errorf("an image differs from itself by %v", d)
-	}
+	d := differing(whole, whole)
+	expect.That(t, d == 0, "an image differs from itself by %v", d)
 	for i := range runs {
 		if v, _ := runs[i].Value("faults.drop_probability"); v == "0.5" {
 			runs[i].Rounds = nil
 		}
 	}
-	if d := differing(whole, picture()); d < 1e-3 {
-		t.Errorf("a missing line differs by %v", d)
-	}
+	d = differing(whole, picture())
+	expect.That(t, d >= 1e-3, "a missing line differs by %v", d)
 }
 
 // The same results give the same bytes.
 func TestSameBytes(t *testing.T) {
 	for _, format := range []func(*Picture, io.Writer) error{
 		func(p *Picture, w io.Writer) error { return p.writePNG(w, goldenDPI) }, (*Picture).WriteSVG,
+		(*Picture).WritePDF,
 	} {
 		var first, second bytes.Buffer
 		for _, b := range []*bytes.Buffer{&first, &second} {
-			p, err := Draw(methodFigure(), methodRuns(3))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := format(p, b); err != nil {
-				t.Fatal(err)
-			}
+			p := expect.Value(Draw(methodFigure(), methodRuns(3)))(t)
+			expect.NoError(t, format(p, b))
 		}
-		if first.Len() == 0 || !bytes.Equal(first.Bytes(), second.Bytes()) {
-			t.Error("the same results gave different bytes")
-		}
+		expect.That(t, first.Len() != 0 && bytes.Equal(first.Bytes(), second.Bytes()),
+			"the same results gave different bytes")
 	}
 }
 
 func TestSave(t *testing.T) {
 	dir := t.TempDir()
 	names, err := Save(dir, methodFigure(), methodRuns(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	entries, _ := os.ReadDir(dir)
-	if len(names) != 2 || len(entries) != 2 || names[0] != "methods.png" || names[1] != "methods.svg" {
-		t.Fatalf("files %v, directory %v", names, entries)
-	}
-	f, err := os.Open(filepath.Join(dir, names[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, len(names) == 3 && len(entries) == 3 && names[1] == "methods.png" && names[2] == "methods.svg",
+		"files %v, directory %v", names, entries)
+	f, err := os.Open(filepath.Join(dir, names[1]))
+	expect.NoError(t, err)
 	defer f.Close()
 	c, err := png.DecodeConfig(f)
-	if err != nil || c.Width < 1600 || c.Width > 2000 {
-		t.Errorf("three panels are %d pixels wide, %v: want 1600 to 2000", c.Width, err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, names[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.That(t, err == nil && c.Width >= 1600 && c.Width <= 2000,
+		"three panels are %d pixels wide, %v: want 1600 to 2000", c.Width, err)
+	text, err := os.ReadFile(filepath.Join(dir, names[2]))
+	expect.NoError(t, err)
 	for d := xml.NewDecoder(bytes.NewReader(text)); ; {
 		if _, err := d.Token(); err == io.EOF {
 			break
@@ -177,10 +145,14 @@ func TestSave(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{">3G<", ">LTE<", ">WiFi<", ">MOCHA<", ">virtual time (min)<", ">primal sub-optimality<", "Arial"} {
-		if n := strings.Count(string(text), want); n == 0 {
-			t.Errorf("the SVG has no %s", want)
-		}
+	for _, want := range []string{">3G<", ">LTE<", ">WiFi<", ">MOCHA<", ">virtual time (min)<",
+		">primal sub-optimality<", "Arial"} {
+		n := strings.Count(string(text), want)
+		expect.That(t, n != 0, "the SVG has no %s", want)
+	}
+	document := expect.Value(os.ReadFile(filepath.Join(dir, names[0])))(t)
+	for want, n := range map[string]int{"%PDF-1": 1, "/FontFile2": 2, "/CreationDate (D:20000101000000)": 1} {
+		expect.That(t, bytes.Count(document, []byte(want)) == n, "the PDF does not have %s %d times", want, n)
 	}
 	// The panels share the vertical axis and its label.
 	if n := strings.Count(string(text), ">primal sub-optimality<"); n != 1 {
@@ -190,15 +162,11 @@ func TestSave(t *testing.T) {
 
 func TestSaveFails(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "methods.png", "x"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Save(dir, methodFigure(), methodRuns(1)[:4]); err == nil {
-		t.Fatal("Save replaced a directory")
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
-		t.Errorf("left: %v", entries)
-	}
+	expect.NoError(t, os.MkdirAll(filepath.Join(dir, "methods.png", "x"), 0o777))
+	_, err := Save(dir, methodFigure(), methodRuns(1)[:4])
+	expect.Must(t, err != nil, "Save replaced a directory")
+	entries, _ := os.ReadDir(dir)
+	expect.That(t, len(entries) == 1, "left: %v", entries)
 }
 
 func TestDrawRefuses(t *testing.T) {
@@ -207,17 +175,20 @@ func TestDrawRefuses(t *testing.T) {
 		runs   []results.Run
 		want   string
 	}{
-		{func(f *results.Figure) { f.X = "tiem" }, methodRuns(1), `figure "methods": x = "tiem": must be one of round, time_s, flops, bytes_down, bytes_up, energy_j`},
-		{func(f *results.Figure) { f.Y = "time_s" }, methodRuns(1), `y = "time_s": must be one of suboptimality, primal`},
-		{func(f *results.Figure) { f.YScale = "logarithmic" }, methodRuns(1), `y_scale = "logarithmic": must be one of linear, log`},
-		{func(f *results.Figure) { f.Panel = "net" }, methodRuns(1), `panel = "net": no run has this key: must be one of method, network`},
+		{func(f *results.Figure) { f.X = "tiem" }, methodRuns(1),
+			`figure "methods": x = "tiem": must be one of round, time_s, flops, bytes_down, bytes_up, energy_j`},
+		{func(f *results.Figure) { f.Y = "time_s" }, methodRuns(1),
+			`y = "time_s": must be one of suboptimality, primal`},
+		{func(f *results.Figure) { f.YScale = "logarithmic" }, methodRuns(1),
+			`y_scale = "logarithmic": must be one of linear, log`},
+		{func(f *results.Figure) { f.Panel = "net" }, methodRuns(1),
+			`panel = "net": no run has this key: must be one of method, network`},
 		{func(f *results.Figure) { f.Series = "p" }, methodRuns(1), `series = "p": no run has this key`},
 		{func(f *results.Figure) {}, nil, "there are no runs to draw"},
 	} {
 		fig := methodFigure()
 		c.change(&fig)
-		if _, err := Draw(fig, c.runs); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %s", err, c.want)
-		}
+		_, err := Draw(fig, c.runs)
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "error %v, want %s", err, c.want)
 	}
 }

@@ -65,7 +65,8 @@ func bestOf(name string, runs []results.Run) int {
 // namedQuantities returns the quantities of results.NamedMetrics and results.Accuracies.
 func namedQuantities(runs []results.Run) (list []Quantity) {
 	for _, m := range results.NamedMetrics(runs) {
-		q := Quantity{Name: m.Name, Label: m.Label, X: m.Name == results.Epsilon, Y: true, Signed: true, real: m.Real, of: m.Of}
+		q := Quantity{Name: m.Name, Label: m.Label, X: m.Name == results.Epsilon, Y: true, Signed: true, real: m.Real,
+			of: m.Of}
 		if m.Unit != "" {
 			q.Units = []unit{{m.Unit, 1}}
 		}
@@ -82,7 +83,8 @@ func namedQuantities(runs []results.Run) (list []Quantity) {
 	}
 	for _, m := range results.Accuracies(runs) {
 		of := func(r *results.Round) float64 { return afterStart(r, m.Of(r)) } // 1 minus an error
-		list = append(list, Quantity{Name: m.Name, Label: m.Label + ", higher is better", Y: true, Signed: true, of: of})
+		list = append(list,
+			Quantity{Name: m.Name, Label: m.Label + ", higher is better", Y: true, Signed: true, of: of})
 	}
 	return list
 }
@@ -106,9 +108,13 @@ var quantities = sync.OnceValue(func() []Quantity {
 		switch {
 		case c.Label == "":
 		case c.Horizontal():
-			list = append(list, Quantity{Name: c.Name, Label: c.Label, X: true, base: c.Unit, Units: units[c.Unit], of: value, total: c.Kind == results.CostColumn})
+			list = append(list,
+				Quantity{Name: c.Name, Label: c.Label, X: true, base: c.Unit, Units: units[c.Unit], of: value,
+					total: c.Kind == results.CostColumn})
 		default:
-			counts = append(counts, Quantity{Name: c.Name, Label: c.Label, Y: true, of: func(r *results.Round) float64 { return afterStart(r, value(r)) }, count: true})
+			counts = append(counts,
+				Quantity{Name: c.Name, Label: c.Label, Y: true,
+					of: func(r *results.Round) float64 { return afterStart(r, value(r)) }, count: true})
 		}
 	}
 	for _, m := range results.Metrics() {
@@ -122,7 +128,8 @@ var quantities = sync.OnceValue(func() []Quantity {
 		list = append(list, q)
 	}
 	list = append(append(list, counts...),
-		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true, each: func(r *results.Round) []float64 { return r.Thetas }})
+		Quantity{Name: "theta", Label: "θ of local solves", Y: true, Devices: true,
+			each: func(r *results.Round) []float64 { return r.Thetas }})
 	return list
 })
 

@@ -133,7 +133,8 @@ func (s *Scatter) thinned() (out Scatter, titles []string, note string) {
 		}
 		if all > most {
 			most = all
-			note = fmt.Sprintf("about %d of %s points are drawn, in equal steps", mostPoints, numberText(float64(all), 1))
+			note = fmt.Sprintf("about %d of %s points are drawn, in equal steps", mostPoints,
+				numberText(float64(all), 1))
 		}
 		for _, q := range p.Points {
 			to.Points = append(to.Points, q.thinned((len(q.X)*mostPoints+all-1)/max(all, 1)))
@@ -145,17 +146,17 @@ func (s *Scatter) thinned() (out Scatter, titles []string, note string) {
 
 // thinned returns at most a number of the points, one from each of equal steps, at places that do
 // not repeat: every tenth row of a log may be of one client.
-func (q *Points) thinned(most int) (out Points) {
-	n := len(q.X)
+func (p *Points) thinned(most int) (out Points) {
+	n := len(p.X)
 	if n <= most {
-		return *q
+		return *p
 	}
 	for k := range most {
 		_, within := math.Modf(float64(k) * math.Phi)
 		at := min(n-1, int((float64(k)+within)*float64(n)/float64(most)))
-		out.X, out.Y = append(out.X, q.X[at]), append(out.Y, q.Y[at])
-		if q.Low != nil {
-			out.Low, out.High = append(out.Low, q.Low[at]), append(out.High, q.High[at])
+		out.X, out.Y = append(out.X, p.X[at]), append(out.Y, p.Y[at])
+		if p.Low != nil {
+			out.Low, out.High = append(out.Low, p.Low[at]), append(out.High, p.High[at])
 		}
 	}
 	return out
@@ -163,7 +164,7 @@ func (q *Points) thinned(most int) (out Points) {
 
 // arrangement returns the number of columns, and the size of a panel with its axes.
 func (s *Scatter) arrangement() (cols int, size vg.Point) {
-	cols, size = arrangement(len(s.Panels))
+	cols, size = arrangement(len(s.Panels), 0)
 	switch {
 	case s.Instants:
 		return 1, vg.Point{X: 410, Y: 135}

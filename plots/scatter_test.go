@@ -5,15 +5,18 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // timesFigure is predicted against measured times of four clients: from 0.1 to 10 s, and from 2 to 3 s.
 func timesFigure() Scatter {
 	s := Scatter{
-		File: "times", Title: "Predicted and measured times", XLabel: "measured (s)", YLabel: "predicted (s)", Diagonal: true,
-		Series: []string{"ann", "bob", "cyd", "dan"}, Note: DiagonalNote,
+		File: "times", Title: "Predicted and measured times", XLabel: "measured (s)", YLabel: "predicted (s)",
+		Diagonal: true, Series: []string{"ann", "bob", "cyd", "dan"}, Note: DiagonalNote,
 	}
-	for p, of := range []func(x float64) float64{func(x float64) float64 { return math.Pow(10, 2*x-1) }, func(x float64) float64 { return 2 + x }} {
+	for p, of := range []func(x float64) float64{func(x float64) float64 { return math.Pow(10, 2*x-1) },
+		func(x float64) float64 { return 2 + x }} {
 		panel := ScatterPanel{Title: []string{"download", "compute"}[p]}
 		for k := range s.Series {
 			var q Points
@@ -31,8 +34,9 @@ func timesFigure() Scatter {
 // driftFigure is errors over an hour of two runs.
 func driftFigure() Scatter {
 	s := Scatter{
-		File: "drift", Title: "Errors over time", XLabel: "time of the runs, one after another", YLabel: "predicted/measured − 1 (%)",
-		Instants: true, Series: []string{"fast", "slow"}, Parts: []ScatterPart{{"monday", 0}, {"tuesday", 2400}},
+		File: "drift", Title: "Errors over time", XLabel: "time of the runs, one after another",
+		YLabel: "predicted/measured − 1 (%)", Instants: true, Series: []string{"fast", "slow"},
+		Parts: []ScatterPart{{"monday", 0}, {"tuesday", 2400}},
 	}
 	for _, title := range []string{"compute", "attempt"} {
 		panel := ScatterPanel{Title: title, Points: make([]Points, 2)}
@@ -48,7 +52,8 @@ func driftFigure() Scatter {
 // dotsFigure is estimates of five clients with intervals, of which two are not known.
 func dotsFigure() Scatter {
 	s := Scatter{
-		File: "dots", Title: "Clients", YLabel: "client", Series: []string{"phone", "tablet"}, Note: "bars: 95 % intervals",
+		File: "dots", Title: "Clients", YLabel: "client", Series: []string{"phone", "tablet"},
+		Note:  "bars: 95 % intervals",
 		Names: []string{"ann", "bob", "cyd", "dan", "a client of a long name"},
 	}
 	for _, title := range []string{"speed (GFLOP/s)", "downlink (Mbit/s)", "round trip (ms)"} {
@@ -70,7 +75,8 @@ func dotsFigure() Scatter {
 
 // stepsFigure is the distributions of forty clients of two classes, and of one of a third.
 func stepsFigure() Scatter {
-	s := Scatter{File: "steps", Title: "Clients", YLabel: "clients at or below (%)", Series: []string{"phone", "tablet", "car"}, Steps: true}
+	s := Scatter{File: "steps", Title: "Clients", YLabel: "clients at or below (%)",
+		Series: []string{"phone", "tablet", "car"}, Steps: true}
 	for _, title := range []string{"speed (GFLOP/s)", "downlink (Mbit/s)"} {
 		p := ScatterPanel{Title: title, Points: []Points{{}, {}, {X: []float64{3, 3}, Y: []float64{0, 100}}}}
 		for i := range 40 {
@@ -84,10 +90,7 @@ func stepsFigure() Scatter {
 
 func scatterPicture(t *testing.T, s Scatter) *Picture {
 	t.Helper()
-	p, err := DrawScatter(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(DrawScatter(s))(t)
 	return p
 }
 
@@ -105,9 +108,8 @@ func TestScatterPictures(t *testing.T) {
 		s := c.figure()
 		want := compareGolden(t, s.File, scatterPicture(t, s))
 		c.change(&s)
-		if differing(decoded(t, encoded(t, scatterPicture(t, s))), want) == 0 {
-			t.Errorf("%s: the figure does not show a change", s.File)
-		}
+		expect.That(t, differing(decoded(t, encoded(t, scatterPicture(t, s))), want) != 0,
+			"%s: the figure does not show a change", s.File)
 	}
 }
 
@@ -117,12 +119,9 @@ func TestStepsWithoutMarks(t *testing.T) {
 		s := stepsFigure()
 		s.Steps = steps
 		var text strings.Builder
-		if err := scatterPicture(t, s).WriteSVG(&text); err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(text.String(), "fill:#0072B2"); n != want {
-			t.Errorf("steps %t: %d marks, want %d", steps, n, want)
-		}
+		expect.NoError(t, scatterPicture(t, s).WriteSVG(&text))
+		n := strings.Count(text.String(), "fill:#0072B2")
+		expect.That(t, n == want, "steps %t: %d marks, want %d", steps, n, want)
 	}
 }
 
@@ -144,22 +143,23 @@ func TestScatterAxes(t *testing.T) {
 		{values: []float64{0.002, 0.002}, want: scatterAxis{limits: interval{0.00178, 0.00222}}},
 		{values: []float64{4, math.Nextafter(4, 5)}, want: scatterAxis{limits: interval{3.56, 4.44}}},
 		{values: []float64{0, 0}, want: scatterAxis{limits: interval{-1.1, 1.1}}},
-		{values: []float64{80, 100}, ends: []float64{70, 500, math.NaN()}, want: scatterAxis{limits: interval{0, 311.5}}},
-		{values: []float64{1, 100}, ends: []float64{0, 1e9}, want: scatterAxis{on: logarithmic, limits: interval{-2.3, 4.3}}},
+		{values: []float64{80, 100}, ends: []float64{70, 500, math.NaN()},
+			want: scatterAxis{limits: interval{0, 311.5}}},
+		{values: []float64{1, 100}, ends: []float64{0, 1e9},
+			want: scatterAxis{on: logarithmic, limits: interval{-2.3, 4.3}}},
 		{want: scatterAxis{limits: interval{0, 1}}},
 	} {
 		got := axisOf(c.values, c.ends, c.straight)
 		near := math.Abs(got.limits.min-c.want.limits.min) < 1e-9 && math.Abs(got.limits.max-c.want.limits.max) < 1e-9
-		if !near || got.on != c.want.on || got.powers != c.want.powers {
-			t.Errorf("axis of %v with intervals to %v is %+v, want %+v", c.values, c.ends, got, c.want)
-		}
+		expect.That(t, near && got.on == c.want.on && got.powers == c.want.powers,
+			"axis of %v with intervals to %v is %+v, want %+v", c.values, c.ends, got, c.want)
 	}
 	p := scatterPicture(t, driftFigure()).plots[1][0]
-	if p.X.Min != 0 || p.X.Max < 3582 || p.X.Label.Text != "time of the runs, one after another (min)" {
-		t.Errorf("instants are from %g to %g: %q", p.X.Min, p.X.Max, p.X.Label.Text)
-	}
+	expect.That(t, p.X.Min == 0 && p.X.Max >= 3582 && p.X.Label.Text == "time of the runs, one after another (min)",
+		"instants are from %g to %g: %q", p.X.Min, p.X.Max, p.X.Label.Text)
 	if p := scatterPicture(t, timesFigure()).plots[0][1]; p.X.Min != p.Y.Min || p.X.Max != p.Y.Max {
-		t.Errorf("the axes of a panel with a diagonal are from %g to %g and from %g to %g", p.X.Min, p.X.Max, p.Y.Min, p.Y.Max)
+		t.Errorf("the axes of a panel with a diagonal are from %g to %g and from %g to %g", p.X.Min, p.X.Max, p.Y.Min,
+			p.Y.Max)
 	}
 }
 
@@ -185,13 +185,10 @@ func TestManyPoints(t *testing.T) {
 		t.Errorf("%d and %d points are drawn, want about 600 and 1", n, len(drawn.Panels[0].Points[1].X))
 	}
 	for client, n := range count {
-		if n < 40 || n > 80 {
-			t.Errorf("%d of 600 points are of client %d, want about 60", n, client)
-		}
+		expect.That(t, n >= 40 && n <= 80, "%d of 600 points are of client %d, want about 60", n, client)
 	}
-	if want := "about 600 of 1,000,003 points are drawn, in equal steps"; note != want {
-		t.Errorf("note %q, want %q", note, want)
-	}
+	want := "about 600 of 1,000,003 points are drawn, in equal steps"
+	expect.That(t, note == want, "note %q, want %q", note, want)
 	s = timesFigure()
 	if same, _, note := s.thinned(); note != "" || fmt.Sprint(same.Panels) != fmt.Sprint(s.Panels) {
 		t.Errorf("48 points are thinned: %q", note)
@@ -204,27 +201,29 @@ func TestScatterRefuses(t *testing.T) {
 		want   string
 	}{
 		{func(s *Scatter) { s.Panels = nil }, `figure "dots": has no panel`},
-		{func(s *Scatter) { s.Panels[1].Points = s.Panels[1].Points[:1] }, `figure "dots": panel 2 has 1 series: must have 2`},
-		{func(s *Scatter) { s.Panels[0].Points[0].Y = nil }, `figure "dots": series "phone" has 3, 0, 3 and 3 values: must have one for each point`},
-		{func(s *Scatter) { s.Panels[0].Points[0].Low = nil }, `figure "dots": series "phone" has 3, 3, 0 and 3 values: must have one for each point`},
-		{func(s *Scatter) { s.Panels[0].Points[1].X[1] = math.Inf(1) }, `figure "dots": series "tablet" has point 1 at (+Inf, 3): must be finite`},
+		{func(s *Scatter) { s.Panels[1].Points = s.Panels[1].Points[:1] },
+			`figure "dots": panel 2 has 1 series: must have 2`},
+		{func(s *Scatter) { s.Panels[0].Points[0].Y = nil },
+			`figure "dots": series "phone" has 3, 0, 3 and 3 values: must have one for each point`},
+		{func(s *Scatter) { s.Panels[0].Points[0].Low = nil },
+			`figure "dots": series "phone" has 3, 3, 0 and 3 values: must have one for each point`},
+		{func(s *Scatter) { s.Panels[0].Points[1].X[1] = math.Inf(1) },
+			`figure "dots": series "tablet" has point 1 at (+Inf, 3): must be finite`},
 	} {
 		s := dotsFigure()
 		c.change(&s)
-		if _, err := DrawScatter(s); err == nil || err.Error() != c.want {
-			t.Errorf("error %v, want %s", err, c.want)
-		}
+		_, err := DrawScatter(s)
+		expect.That(t, err != nil && err.Error() == c.want, "error %v, want %s", err, c.want)
 	}
 }
 
 // A panel without points says so, and the only series needs no name.
 func TestScatterWithoutPoints(t *testing.T) {
 	var text strings.Builder
-	p := scatterPicture(t, Scatter{File: "empty", Series: []string{""}, Panels: []ScatterPanel{{Title: "nothing", Points: make([]Points, 1)}}})
-	if err := p.WriteSVG(&text); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(text.String(), ">no values to draw<") || len(p.legend.rows) != 0 {
-		t.Errorf("legend %v in %s", p.legend.rows, &text)
-	}
+	p := scatterPicture(t,
+		Scatter{File: "empty", Series: []string{""},
+			Panels: []ScatterPanel{{Title: "nothing", Points: make([]Points, 1)}}})
+	expect.NoError(t, p.WriteSVG(&text))
+	expect.That(t, strings.Contains(text.String(), ">no values to draw<") && len(p.legend.rows) == 0,
+		"legend %v in %s", p.legend.rows, &text)
 }

@@ -50,7 +50,8 @@ var categoryDashes = [][]vg.Length{
 }
 
 var (
-	emphasisDashes = [][]vg.Length{{1.3, 1.9}, {3, 1.9}, {1.3, 1.9, 3, 1.9}} // the first one, unless lines differ in other keys
+	// the first one, unless lines differ in other keys
+	emphasisDashes = [][]vg.Length{{1.3, 1.9}, {3, 1.9}, {1.3, 1.9, 3, 1.9}}
 	categoryMarks  = []mark{disc, square, triangle, diamond, pentagon, flipped, star}
 )
 
@@ -64,24 +65,24 @@ type lineStyle struct {
 	mark mark // zero: none
 }
 
-func (m *figureContent) lineStyles() []lineStyle {
+func (f *figureContent) lineStyles() []lineStyle {
 	plain := 0 // number of series without emphasis; they come first
-	for _, s := range m.series {
+	for _, s := range f.series {
 		if !s.Emphasis {
 			plain++
 		}
 	}
-	styles := make([]lineStyle, len(m.series))
+	styles := make([]lineStyle, len(f.series))
 	for i := range styles {
 		s := &styles[i]
 		var c color.NRGBA
 		s.line.Width = 1.1
 		switch {
-		case m.series[i].Emphasis:
+		case f.series[i].Emphasis:
 			c = emphasisColor
 			s.line.Width = 1.6
 			s.line.Dashes = emphasisDashes[(i-plain)%len(emphasisDashes)]
-		case m.ordered:
+		case f.ordered:
 			each := (plain + mostColors - 1) / mostColors // lines of a color
 			c = ramp(float64(i/each) / float64(max((plain-1)/each, 1)))
 			s.line.Dashes = categoryDashes[i%each%len(categoryDashes)]

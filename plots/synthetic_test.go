@@ -23,7 +23,8 @@ func (r race) run(seed uint64, comm float64, point ...results.Setting) results.R
 	out := results.Run{
 		ID:         fmt.Sprintf("%s%v/%d", r.method, point, seed),
 		Experiment: "x", Method: r.method, Algorithm: r.algorithm, Point: point, Seed: seed,
-		Status: results.Done, StopAt: results.ToSuboptimality(1e-3), Reference: results.Reference{Optimum: 2, OptimumGap: 1e-9},
+		Status: results.Done, StopAt: results.ToSuboptimality(1e-3),
+		Reference: results.Reference{Optimum: 2, OptimumGap: 1e-9},
 	}
 	s := rng.New(seed, rng.Synthetic, len(r.method), int(1e3*comm))
 	t, level := 0.0, 1.5*math.Exp(0.2*s.Normal())
@@ -32,7 +33,8 @@ func (r race) run(seed uint64, comm float64, point ...results.Setting) results.R
 		sub := (level + r.floor) * math.Exp(r.noise*s.Normal())
 		out.Rounds = append(out.Rounds, results.Round{
 			Round: h, TimeS: t, Primal: 2 + 2*sub, Dual: math.NaN(), Gap: 3 * sub, Suboptimality: sub,
-			TrainError: 0.02 + 0.3*sub/(1+sub), TestError: 0.04 + 0.3*sub/(1+sub), FLOPs: 1e7 * r.work, BytesUp: 4488 * 30, EnergyJ: 12,
+			TrainError: 0.02 + 0.3*sub/(1+sub), TestError: 0.04 + 0.3*sub/(1+sub), FLOPs: 1e7 * r.work,
+			BytesUp: 4488 * 30, EnergyJ: 12,
 		})
 		if sub <= 1e-3 {
 			break

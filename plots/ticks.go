@@ -110,9 +110,9 @@ func (s scale) yTicks(y interval, powers bool) ticks {
 // slack is the relative tolerance for ticks at the limits.
 const slack = 1e-9
 
-func (r interval) holds(place float64) bool {
-	margin := slack * r.length()
-	return place >= r.min-margin && place <= r.max+margin
+func (in interval) holds(place float64) bool {
+	margin := slack * in.length()
+	return place >= in.min-margin && place <= in.max+margin
 }
 
 // leastWidth is the width of an axis, as a share of its largest number, below which numbers differ by
@@ -193,10 +193,10 @@ type decades struct {
 }
 
 // each calls visit for 1 to 9 times the powers of ten, where they are on the axis.
-func (a *decades) each(visit func(mantissa, decade int, place float64)) {
-	for d := a.first - 1; d <= a.last; d++ {
+func (de *decades) each(visit func(mantissa, decade int, place float64)) {
+	for d := de.first - 1; d <= de.last; d++ {
 		for k := 1; k <= 9; k++ {
-			if place := float64(d) + math.Log10(float64(k)); a.in.holds(place) {
+			if place := float64(d) + math.Log10(float64(k)); de.in.holds(place) {
 				visit(k, d, place)
 			}
 		}
@@ -204,15 +204,15 @@ func (a *decades) each(visit func(mantissa, decade int, place float64)) {
 }
 
 // ticks returns the ticks: labeled says where one is and has a label.
-func (a *decades) ticks(labeled func(mantissa, decade int) (there, label bool)) (t ticks) {
-	a.each(func(k, d int, place float64) {
+func (de *decades) ticks(labeled func(mantissa, decade int) (there, label bool)) (t ticks) {
+	de.each(func(k, d int, place float64) {
 		there, label := labeled(k, d)
 		if !there {
 			return
 		}
-		tick := plot.Tick{Value: place + a.shift}
+		tick := plot.Tick{Value: place + de.shift}
 		if label {
-			tick.Label = decadeText(k, d, a.powers)
+			tick.Label = decadeText(k, d, de.powers)
 		}
 		t = append(t, tick)
 	})
@@ -221,13 +221,13 @@ func (a *decades) ticks(labeled func(mantissa, decade int) (there, label bool)) 
 
 // between returns the multiples of powers of ten that have labels besides those, on an axis with
 // two powers of ten: 3, or 2 and 5 where there is room.
-func (a *decades) between(most int) (labeled []int) {
-	if a.last-a.first != 1 {
+func (de *decades) between(most int) (labeled []int) {
+	if de.last-de.first != 1 {
 		return nil
 	}
 	for _, ks := range [][]int{{3}, {2, 5}} {
 		n := 2
-		a.each(func(k, _ int, _ float64) {
+		de.each(func(k, _ int, _ float64) {
 			if slices.Contains(ks, k) {
 				n++
 			}
@@ -293,7 +293,8 @@ func numberText(v, step float64) string {
 		if decimals > 5 {
 			decimals = 0
 		}
-	} else if first := int(math.Floor(math.Log10(math.Abs(v)) + slack)); first-last <= 3 && (first >= 7 || decimals > 5) {
+	} else if first := int(math.Floor(math.Log10(math.Abs(v)) + slack)); first-last <= 3 &&
+		(first >= 7 || decimals > 5) {
 		mantissa := strconv.FormatFloat(v/math.Pow10(first), 'f', max(0, first-last), 64)
 		if strings.Contains(mantissa, ".") {
 			mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")

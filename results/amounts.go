@@ -2,6 +2,7 @@ package results
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"fedsim/internal/tools/columns"
@@ -19,7 +20,8 @@ type amountUnits []amountUnit
 
 var (
 	timeUnits = amountUnits{
-		{0.9995e-3, 1e-6, "µs"}, {0.9995, 1e-3, "ms"}, {99.95, 1, "s"}, {99.95 * 60, 60, "min"}, {48 * 3600, 3600, "h"}, {math.Inf(1), 86400, "d"},
+		{0.9995e-3, 1e-6, "µs"}, {0.9995, 1e-3, "ms"}, {99.95, 1, "s"}, {99.95 * 60, 60, "min"}, {48 * 3600, 3600, "h"},
+		{math.Inf(1), 86400, "d"},
 	}
 	byteUnits   = prefixed("B")
 	energyUnits = prefixed("J")
@@ -39,7 +41,7 @@ func prefixed(unit string) (list amountUnits) {
 
 // of returns one unit for amounts that are compared: that of the largest, or a smaller one where
 // the smallest amount would be below a hundredth. NaN and infinity are left out.
-func (list amountUnits) of(amounts ...float64) amountUnit {
+func (a amountUnits) of(amounts ...float64) amountUnit {
 	least, most := math.Inf(1), 0.0
 	for _, v := range amounts {
 		if v = math.Abs(v); v > 0 && !math.IsInf(v, 0) {
@@ -47,13 +49,32 @@ func (list amountUnits) of(amounts ...float64) amountUnit {
 		}
 	}
 	i := 0
-	for most >= list[i].below {
+	for most >= a[i].below {
 		i++
 	}
-	for i > 0 && least < 0.01*list[i].size && most < 1e5*list[i-1].size {
+	for i > 0 && least < 0.01*a[i].size && most < 1e5*a[i-1].size {
 		i--
 	}
-	return list[i]
+	return a[i]
+}
+
+// column returns the unit of a column of amounts: that in which the least of them is from 1 to 1000, unless the
+// largest would have more than four digits. NaN, zero and infinity are left out.
+func (a amountUnits) column(amounts ...float64) amountUnit {
+	least, most := math.Inf(1), 0.0
+	for _, v := range amounts {
+		if v > 0 && !math.IsInf(v, 0) {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	if most == 0 {
+		return a[max(0, slices.IndexFunc(a, func(u amountUnit) bool { return u.size == 1 }))]
+	}
+	i := 0
+	for i+1 < len(a) && (least >= 999.5*a[i].size || most >= 1e4*a[i].size) {
+		i++
+	}
+	return a[i]
 }
 
 // text formats an amount with three digits; NaN is "-".
@@ -82,10 +103,14 @@ func HumanTime(s float64) string {
 // TimeText formats a virtual time with three digits: seconds as HumanTime does, relative
 // units (Run.Relative) with the unit "ru", which RelativeNote explains.
 func TimeText(t float64, relative bool) string {
-	if relative {
+	switch {
+	case math.IsNaN(t):
+		return none
+	case relative:
 		return strconv.FormatFloat(t, 'g', 3, 64) + " ru"
+	default:
+		return HumanTime(t)
 	}
-	return HumanTime(t)
 }
 
 // EnergyText formats joules with three digits. Power times relative units of time is no energy:

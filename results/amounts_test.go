@@ -3,6 +3,8 @@ package results
 import (
 	"math"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // One unit fits all amounts of a column, however they differ.
@@ -21,13 +23,10 @@ func TestUnitOfAColumn(t *testing.T) {
 		{energyUnits, nil, "J", nil},
 	} {
 		u := c.in.of(c.amounts...)
-		if u.name != c.unit {
-			t.Errorf("%v: unit %s, must be %s", c.amounts, u.name, c.unit)
-		}
+		expect.That(t, u.name == c.unit, "%v: unit %s, must be %s", c.amounts, u.name, c.unit)
 		for i, v := range c.amounts {
-			if got := u.text(v); got != c.texts[i] {
-				t.Errorf("%v is %q, must be %q", v, got, c.texts[i])
-			}
+			got := u.text(v)
+			expect.That(t, got == c.texts[i], "%v is %q, must be %q", v, got, c.texts[i])
 		}
 	}
 	if got := EnergyText(8.41, true); got != "-" {

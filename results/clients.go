@@ -12,19 +12,36 @@ type ClientRow struct {
 	Value float64 // NaN: not known
 }
 
-// ClientColumns are the columns of clients.parquet after those that identify the run.
+// ClientColumns are the columns of client_values.parquet after those that identify the run.
 var ClientColumns = []Column[ClientRow]{
-	{Kind: KeyColumn, Name: "round", Doc: "rounds made so far, as in rounds.csv", Field: func(r *ClientRow) any { return &r.Round }},
-	{Kind: TimeColumn, Name: "time_s", Unit: "s", Doc: "virtual time at the end of the round; relative units where federation.cost is not physical", Field: func(r *ClientRow) any { return &r.TimeS }},
-	{Kind: KeyColumn, Name: "client", Doc: "its number, from 0; that of its device in devices.parquet", Field: func(r *ClientRow) any { return &r.Client }},
-	{Kind: StateColumn, Name: "class", Doc: "the class of the client in the fleet; null: there are no classes", Field: func(r *ClientRow) any { return &r.Class }},
-	{Kind: StateColumn, Name: "rows", Optional: true, Doc: "rows of the client in the split; its training rows where a learner has the split; null: a program that drives the run does not say", Field: func(r *ClientRow) any { return &r.Rows }},
-	{Kind: StateColumn, Name: "updates", Doc: "updates of the client that the server took so far", Field: func(r *ClientRow) any { return &r.Updates }},
-	{Kind: StateColumn, Name: "compute_s", Unit: "s", Doc: "one pass over the client's training rows at its usual speed; null: not known", Field: func(r *ClientRow) any { return &r.ComputeS }},
-	{Kind: StateColumn, Name: "transfer_s", Unit: "s", Doc: "model to the client and update back at the usual rates of its link, without contention; null: not known", Field: func(r *ClientRow) any { return &r.TransferS }},
-	{Kind: KeyColumn, Name: "split", Doc: "rows that the metric is measured on: train, validation, test; null: not said", Field: func(r *ClientRow) any { return &r.Split }},
-	{Kind: KeyColumn, Name: "name", Doc: "of the metric; unit and direction are in manifest.json", Field: func(r *ClientRow) any { return &r.Name }},
-	{Kind: MetricColumn, Name: "value", Doc: "in the unit of the metric; null: not known", Field: func(r *ClientRow) any { return &r.Value }},
+	{Kind: KeyColumn, Name: "round", Doc: "rounds made so far, as in rounds.parquet",
+		Field: func(r *ClientRow) any { return &r.Round }},
+	{Kind: TimeColumn, Name: "time_s", Unit: "s",
+		Doc:   "virtual time at the end of the round; relative units where federation.cost is not physical",
+		Field: func(r *ClientRow) any { return &r.TimeS }},
+	{Kind: KeyColumn, Name: "client", Doc: "its number, from 0; that of its device in devices.parquet",
+		Field: func(r *ClientRow) any { return &r.Client }},
+	{Kind: StateColumn, Name: "class", Doc: "the class of the client in the fleet; null: there are no classes",
+		Field: func(r *ClientRow) any { return &r.Class }},
+	{Kind: StateColumn, Name: "rows", Optional: true,
+		Doc: "rows of the client in the split; its training rows where a learner has the split; null: " +
+			"a program that drives the run does not say", Field: func(r *ClientRow) any { return &r.Rows }},
+	{Kind: StateColumn, Name: "updates", Doc: "updates of the client that the server took so far",
+		Field: func(r *ClientRow) any { return &r.Updates }},
+	{Kind: StateColumn, Name: "compute_s", Unit: "s",
+		Doc:   "one pass over the client's training rows at its usual speed; null: not known",
+		Field: func(r *ClientRow) any { return &r.ComputeS }},
+	{Kind: StateColumn, Name: "transfer_s", Unit: "s",
+		Doc: "model to the client and update back at the usual rates of its link, without contention; null: " +
+			"not known",
+		Field: func(r *ClientRow) any { return &r.TransferS }},
+	{Kind: KeyColumn, Name: "split",
+		Doc:   "rows that the metric is measured on: train, validation, test; null: not said",
+		Field: func(r *ClientRow) any { return &r.Split }},
+	{Kind: KeyColumn, Name: "name", Doc: "of the metric; unit and direction are in manifest.json",
+		Field: func(r *ClientRow) any { return &r.Name }},
+	{Kind: MetricColumn, Name: "value", Doc: "in the unit of the metric; null: not known",
+		Field: func(r *ClientRow) any { return &r.Value }},
 }
 
 // ClientFacts are the facts of a client in a run besides its values.

@@ -12,15 +12,15 @@ import (
 // ClientColumns are the lists that all of them walk. A new column is a field of the record and a
 // line in its list; rooms declare those of rounds that are theirs.
 type Column[R any] struct {
-	Kind     Kind
-	Name     string   // in tables: "time_s"
-	Unit     string   // "s", "J", "B", "FLOP" or "g"; empty: a count, a share, a text
-	Label    string   // on axes of figures, without the unit; empty: no figure has it
-	Head     string   // of a declared cost in tables of costs; empty: they do not show it
-	Doc      string   // its meaning, for pages and exports
-	Optional bool     // a count or a cost that may be unknown, and is until it is counted; texts and real numbers always may
+	Kind  Kind
+	Name  string // in tables: "time_s"
+	Unit  string // "s", "J", "B", "FLOP" or "g"; empty: a count, a share, a text
+	Label string // on axes of figures, without the unit; empty: no figure has it
+	Head  string // of a declared cost in tables of costs; empty: they do not show it
+	Doc   string // its meaning, for pages and exports
+	// a count or a cost that may be unknown, and is until it is counted; texts and real numbers always may
+	Optional bool
 	Values   []string // the texts that are allowed; nil: any
-	Later    bool     // added after fedsim 1.0.0: files may lack it, and its value is not known then, as Optional allows
 	// Field returns a pointer to the field: *int, *int64, *float64, *string or *Outcome; nil: it is declared.
 	Field func(*R) any
 	slot  int // of a declared column of rounds, its place in Round.Values, from 1 on; 0: there is a field
@@ -44,6 +44,11 @@ func (k Kind) Measured() bool { return k != MetricColumn }
 // Horizontal reports whether figures show the column on their horizontal axis: rounds, time, and
 // amounts, whose sum they show. Counts of a round are on the vertical axis.
 func (c *Column[R]) Horizontal() bool { return c.Kind == KeyColumn || c.Unit != "" }
+
+// MayLack reports whether files may lack the column: no value is known then.
+func (c *Column[R]) MayLack() bool {
+	return c.Kind != KeyColumn && c.Kind != TimeColumn && (c.Optional || c.Type() != WholeType)
+}
 
 // Get returns the value of a record.
 func (c *Column[R]) Get(r *R) Value {
@@ -115,7 +120,7 @@ func ColumnNames[R any](columns []Column[R]) string {
 
 // ColumnsNamed returns the columns that ColumnNames has named, maybe those of another version. A column that
 // is not among columns has a field of its own, of no record. Values of columns without a name become unknown
-// in the record. That is an error for columns of the first version.
+// in the record, if they may.
 func ColumnsNamed[R any](columns []Column[R], names string, r *R) (named []Column[R], err error) {
 	for _, name := range strings.Fields(names) {
 		kind, name, _ := strings.Cut(name, ":")
@@ -138,7 +143,7 @@ func ColumnsNamed[R any](columns []Column[R], names string, r *R) (named []Colum
 		if slices.ContainsFunc(named, func(x Column[R]) bool { return x.Name == c.Name }) {
 			continue
 		}
-		if !c.Later {
+		if !c.MayLack() {
 			return nil, fmt.Errorf("has no column %q", c.Name)
 		}
 		c.Set(r, Unknown(c.Type()))

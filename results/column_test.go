@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/state"
 )
 
@@ -45,14 +46,12 @@ func TestColumnsOfRounds(t *testing.T) {
 		if c.Kind == CostColumn {
 			want = float64(300*i + 3)
 		}
-		if got := c.Get(&total).Real(); got != want {
-			t.Errorf("the total of %s is %g, want %g", c.Name, got, want)
-		}
+		got := c.Get(&total).Real()
+		expect.That(t, got == want, "the total of %s is %g, want %g", c.Name, got, want)
 	}
 	for i := range metrics {
-		if c := metricColumns[metrics[i].Name]; c == nil || c.Kind != MetricColumn {
-			t.Errorf("metric %s has no column", metrics[i].Name)
-		}
+		c := metricColumns[metrics[i].Name]
+		expect.That(t, c != nil && c.Kind == MetricColumn, "metric %s has no column", metrics[i].Name)
 	}
 }
 
@@ -93,7 +92,8 @@ func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
 		if c.Set(record, want); c.Get(record) != want || c.Check(want) != nil {
 			t.Errorf("%T: column %s: %v instead of %v, %v", *record, c.Name, c.Get(record), want, c.Check(want))
 		}
-		if err := c.Check(Unknown(c.Type())); (err != nil) != (c.Type() == WholeType && !c.Optional || c.Values != nil) {
+		if err := c.Check(Unknown(c.Type())); (err != nil) != (c.Type() == WholeType && !c.Optional ||
+			c.Values != nil) {
 			t.Errorf("%T: column %s, not known: %v", *record, c.Name, err)
 		}
 	}
@@ -102,18 +102,15 @@ func checkColumns[R any](t *testing.T, columns []Column[R], others ...string) {
 		if f.Anonymous || slices.Contains(others, f.Name) {
 			continue
 		}
-		if name := field[fields.FieldByIndex(f.Index).Addr().Interface()]; name == "" {
-			t.Errorf("%T: no column has %s", *record, f.Name)
-		}
+		name := field[fields.FieldByIndex(f.Index).Addr().Interface()]
+		expect.That(t, name != "", "%T: no column has %s", *record, f.Name)
 	}
 
 	var b bytes.Buffer
 	CodeRecord(state.Writing(&b), columns, record)
 	back := new(R)
 	CodeRecord(state.Reading(&b), columns, back)
-	if !reflect.DeepEqual(record, back) {
-		t.Errorf("%+v comes back as %+v", record, back)
-	}
+	expect.That(t, reflect.DeepEqual(record, back), "%+v comes back as %+v", record, back)
 	for i := range columns {
 		c := &columns[i]
 		changed := *record

@@ -150,6 +150,7 @@ type MeanCost struct {
 	RestrictedMeanS float64 `json:"restricted_mean_s"`
 	HorizonS        float64 `json:"horizon_s"`
 
+	spent []Amounts                   // of the runs that are counted
 	times map[uint64]certainty.Bounds // by seed
 	fair  map[uint64]bool             // seeds that did not choose options of the method
 }
@@ -157,11 +158,10 @@ type MeanCost struct {
 // MeanCostOf returns the cost of a target over runs; see Restrict.
 func MeanCostOf(runs []Run, t Target) MeanCost {
 	c := MeanCost{
-		Cost: Cost{Amounts: all(math.NaN())}, AtLeast: all(math.NaN()), RestrictedMeanS: math.NaN(), HorizonS: math.NaN(),
-		times: map[uint64]certainty.Bounds{}, fair: map[uint64]bool{},
+		Cost: Cost{Amounts: all(math.NaN())}, AtLeast: all(math.NaN()), RestrictedMeanS: math.NaN(),
+		HorizonS: math.NaN(), times: map[uint64]certainty.Bounds{}, fair: map[uint64]bool{},
 	}
 	var low, high []float64
-	var spent []Amounts
 	for i := range runs {
 		x, state := runs[i].Spent(t)
 		switch state {
@@ -175,16 +175,16 @@ func MeanCostOf(runs []Run, t Target) MeanCost {
 			c.NeverSeeds++
 		}
 		bounds := TimeOf(x, state)
-		low, high, spent = append(low, bounds.Low), append(high, bounds.High), append(spent, x)
+		low, high, c.spent = append(low, bounds.Low), append(high, bounds.High), append(c.spent, x)
 		c.times[runs[i].Seed], c.fair[runs[i].Seed] = bounds, !runs[i].Chosen
 	}
-	if len(spent) > 0 {
+	if len(c.spent) > 0 {
 		c.AtLeast = all(0)
 	}
-	for _, x := range spent {
-		c.AtLeast.add(x, float64(len(spent)))
+	for _, x := range c.spent {
+		c.AtLeast.add(x, float64(len(c.spent)))
 	}
-	if c.Reached = len(spent) > 0 && c.ReachedSeeds == len(spent); c.Reached {
+	if c.Reached = len(c.spent) > 0 && c.ReachedSeeds == len(c.spent); c.Reached {
 		c.Amounts, c.RestrictedMeanS = c.AtLeast, c.AtLeast.TimeS
 	}
 	c.MedianLowS, c.MedianHighS = orderstat.Median(low), orderstat.Median(high)

@@ -29,7 +29,7 @@ func Declare(d *Declared) {
 	}
 	for i := range d.Columns {
 		c := &d.Columns[i]
-		c.Kind, c.Optional, c.Later = CostColumn, true, true
+		c.Kind, c.Optional = CostColumn, true
 		c.slot = d.first + i + 1
 		RoundColumns = append(RoundColumns, *c)
 	}
@@ -95,21 +95,21 @@ func costs(of func(*Column[Round]) float64) map[string]float64 {
 	return values
 }
 
-// KnownColumns returns RoundColumns without declared ones of which no round has a value.
+// KnownColumns returns RoundColumns without those of which no round has a value.
 func KnownColumns(runs []Run) []Column[Round] {
 	return slices.DeleteFunc(slices.Clone(RoundColumns), func(c Column[Round]) bool {
 		for i := range runs {
 			for k := range runs[i].Rounds {
-				if c.slot == 0 || !math.IsNaN(runs[i].Rounds[k].value(c.slot)) {
+				if v := c.Get(&runs[i].Rounds[k]); !v.IsUnknown() {
 					return false
 				}
 			}
 		}
-		return c.slot > 0
+		return c.MayLack()
 	})
 }
 
-// Value returns the value of a column of rounds.csv; NaN: it is not known, or there is no such column.
+// Value returns the value of a column of rounds.parquet; NaN: it is not known, or there is no such column.
 func (r *Round) Value(column string) float64 {
 	for i := range RoundColumns {
 		if c := &RoundColumns[i]; c.Name == column {

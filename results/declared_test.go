@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -18,7 +19,9 @@ var toll = &Declared{Field: "toll", Amount: "grams", Title: "toll", Columns: []C
 
 func init() {
 	Declare(toll)
-	Declare(&Declared{Field: "noise", Columns: []Column[Round]{{Name: "noise_s", Unit: "s", Label: "noise", Doc: "of another room"}}})
+	Declare(
+		&Declared{Field: "noise",
+			Columns: []Column[Round]{{Name: "noise_s", Unit: "s", Label: "noise", Doc: "of another room"}}})
 }
 
 // tolled returns a round with a toll, known or not.
@@ -67,8 +70,7 @@ func TestKnownColumns(t *testing.T) {
 	plain, counted := Run{Rounds: []Round{{}, {}}}, Run{Rounds: []Round{{}, tolled(Round{}, 0)}}
 	for want, runs := range map[string][]Run{"": {plain, {}}, "toll_g": {{}, plain, counted}} {
 		got := names(runs...)
-		if want == "" && len(got) > 0 || want != "" && !reflect.DeepEqual(got, []string{want}) {
-			t.Errorf("the columns are %q, want %q", got, want)
-		}
+		expect.That(t, (want != "" || len(got) == 0) && (want == "" || reflect.DeepEqual(got, []string{want})),
+			"the columns are %q, want %q", got, want)
 	}
 }

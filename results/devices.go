@@ -19,6 +19,7 @@ type DeviceRow struct {
 	Taken        int     // responses that the server used; Round.Participants is the sum over devices
 	Dropped      int     // Round.Dropped is the sum over devices
 	Late         int     // Round.Late is the sum over devices
+	Staleness    float64 // mean of those of Taken, as Round.Staleness; NaN: none
 	ResponseS    float64 // arrival of its last response; 0: while the server computed the previous round; NaN: none
 	DownlinkS    float64 // including radio wake-up
 	ComputeS     float64
@@ -40,8 +41,9 @@ type DeviceRow struct {
 type Outcome string
 
 const (
-	OutcomeAccepted    Outcome = "accepted"     // the server used its response
-	OutcomeRefused     Outcome = "refused"      // its response arrived and was not used: too stale, or too few responses
+	OutcomeAccepted Outcome = "accepted" // the server used its response
+	// its response arrived and was not used: too stale, or too few responses
+	OutcomeRefused     Outcome = "refused"
 	OutcomeUnderWay    Outcome = "under-way"    // it is still working
 	OutcomeDropped     Outcome = "dropped"      // it dropped out (faults)
 	OutcomeMessageLost Outcome = "message-lost" // its link lost a message
@@ -61,30 +63,67 @@ var Outcomes = []Outcome{
 
 // DeviceColumns are the columns of devices.parquet after those that identify the run.
 var DeviceColumns = []Column[DeviceRow]{
-	{Kind: KeyColumn, Name: "round", Doc: "rounds made so far, as in rounds.csv", Field: func(r *DeviceRow) any { return &r.Round }},
-	{Kind: TimeColumn, Name: "time_s", Unit: "s", Doc: "virtual time at the end of the round; relative units where federation.cost is not physical", Field: func(r *DeviceRow) any { return &r.TimeS }},
+	{Kind: KeyColumn, Name: "round", Doc: "rounds made so far, as in rounds.parquet",
+		Field: func(r *DeviceRow) any { return &r.Round }},
+	{Kind: TimeColumn, Name: "time_s", Unit: "s",
+		Doc:   "virtual time at the end of the round; relative units where federation.cost is not physical",
+		Field: func(r *DeviceRow) any { return &r.TimeS }},
 	{Kind: KeyColumn, Name: "device", Doc: "its number, from 0", Field: func(r *DeviceRow) any { return &r.Device }},
-	{Kind: StateColumn, Name: "outcome", Doc: "how the round ended for the device: " + strings.Join(outcomeTexts, ", "), Values: outcomeTexts, Field: func(r *DeviceRow) any { return &r.Outcome }},
-	{Kind: CostColumn, Name: "attempts", Doc: "requests that the server sent to the device in the round", Field: func(r *DeviceRow) any { return &r.Attempts }},
-	{Kind: CostColumn, Name: "responses", Doc: "responses that arrived in the round, or while the server still computed the previous round, which the round uses; more than 1 only for protocol asynchronous", Field: func(r *DeviceRow) any { return &r.Responses }},
-	{Kind: CostColumn, Name: "taken", Doc: "responses that the server used; participants in rounds.csv are their sum", Field: func(r *DeviceRow) any { return &r.Taken }},
-	{Kind: CostColumn, Name: "dropped", Doc: "1 (protocol asynchronous: the number) if counted as dropped in rounds.csv, even if a later attempt in the round responded", Field: func(r *DeviceRow) any { return &r.Dropped }},
-	{Kind: CostColumn, Name: "late", Doc: "1 (protocol asynchronous: the number) if counted as late in rounds.csv", Field: func(r *DeviceRow) any { return &r.Late }},
-	{Kind: StateColumn, Name: "response_s", Unit: "s", Doc: "arrival of its last response, since the end of the previous round; 0: while the server still computed that round; null: no response", Field: func(r *DeviceRow) any { return &r.ResponseS }},
-	{Kind: CostColumn, Name: "downlink_s", Unit: "s", Doc: "receiving, including radio wake-up; the seven durations add up to the time since the end of the previous round", Field: func(r *DeviceRow) any { return &r.DownlinkS }},
-	{Kind: CostColumn, Name: "compute_s", Unit: "s", Doc: "computing", Field: func(r *DeviceRow) any { return &r.ComputeS }},
-	{Kind: CostColumn, Name: "overhead_s", Unit: "s", Doc: "the part of compute_s that is not FLOPs at the rate of the device: overheads of tasks, steps and memory traffic, launches and cold starts, with its share of the jitter (docs/models.md)", Field: func(r *DeviceRow) any { return &r.OverheadS }},
-	{Kind: CostColumn, Name: "uplink_s", Unit: "s", Doc: "sending, including radio wake-up", Field: func(r *DeviceRow) any { return &r.UplinkS }},
-	{Kind: CostColumn, Name: "poll_s", Unit: "s", Doc: "waiting within an attempt: the server's message for the device's poll, or its launch (network.client_poll_s, network.launch_poll_s)", Field: func(r *DeviceRow) any { return &r.PollS }},
-	{Kind: CostColumn, Name: "wait_s", Unit: "s", Doc: "idle: not selected, done, or failed and not asked again", Field: func(r *DeviceRow) any { return &r.WaitS }},
-	{Kind: CostColumn, Name: "unavailable_s", Unit: "s", Doc: "not available, including interrupted work", Field: func(r *DeviceRow) any { return &r.UnavailableS }},
-	{Kind: CostColumn, Name: "depleted_s", Unit: "s", Doc: "with a depleted battery", Field: func(r *DeviceRow) any { return &r.DepletedS }},
-	{Kind: CostColumn, Name: "steps", Doc: "coordinate steps or rows behind its responses, in every round of its hub", Field: func(r *DeviceRow) any { return &r.Steps }},
-	{Kind: StateColumn, Name: "theta", Doc: "accuracy of its local solve in a measured round: 0 exact, 1 no progress, or no response that the server uses; null: not measured, or a response to an earlier round", Field: func(r *DeviceRow) any { return &r.Theta }},
-	{Kind: CostColumn, Name: "flops", Unit: "FLOP", Doc: "done, one multiply or one add being 1; including lost work", Field: func(r *DeviceRow) any { return &r.FLOPs }},
-	{Kind: CostColumn, Name: "bytes_down", Unit: "B", Doc: "received on its own link, including lost and interrupted transfers; the latency of a transfer moves no bytes", Field: func(r *DeviceRow) any { return &r.BytesDown }},
-	{Kind: CostColumn, Name: "bytes_up", Unit: "B", Doc: "sent on its own link, including lost and interrupted transfers", Field: func(r *DeviceRow) any { return &r.BytesUp }},
-	{Kind: CostColumn, Name: "energy_j", Unit: "J", Doc: "drawn from battery or mains", Field: func(r *DeviceRow) any { return &r.EnergyJ }},
+	{Kind: StateColumn, Name: "outcome", Doc: "how the round ended for the device: " + strings.Join(outcomeTexts, ", "),
+		Values: outcomeTexts, Field: func(r *DeviceRow) any { return &r.Outcome }},
+	{Kind: CostColumn, Name: "attempts", Doc: "requests that the server sent to the device in the round",
+		Field: func(r *DeviceRow) any { return &r.Attempts }},
+	{Kind: CostColumn, Name: "responses", Doc: "responses that arrived in the round, or while the server still " +
+		"computed the previous round, which the round uses; more than 1 only for protocol asynchronous",
+		Field: func(r *DeviceRow) any { return &r.Responses }},
+	{Kind: CostColumn, Name: "taken",
+		Doc:   "responses that the server used; participants in rounds.parquet are their sum",
+		Field: func(r *DeviceRow) any { return &r.Taken }},
+	{Kind: CostColumn, Name: "dropped", Doc: "1 (protocol asynchronous: the number) if counted as dropped in " +
+		"rounds.parquet, even if a later attempt in the round responded",
+		Field: func(r *DeviceRow) any { return &r.Dropped }},
+	{Kind: CostColumn, Name: "late", Doc: "1 (protocol asynchronous: the number) if counted as late in rounds.parquet",
+		Field: func(r *DeviceRow) any { return &r.Late }},
+	{Kind: StateColumn, Name: "staleness",
+		Doc:   "mean over its updates that the server used, as in rounds.parquet; null: none",
+		Field: func(r *DeviceRow) any { return &r.Staleness }},
+	{Kind: StateColumn, Name: "response_s", Unit: "s",
+		Doc: "arrival of its last response, since the end of the previous round; 0: while the server still computed " +
+			"that round; null: no response", Field: func(r *DeviceRow) any { return &r.ResponseS }},
+	{Kind: CostColumn, Name: "downlink_s", Unit: "s",
+		Doc: "receiving, including radio wake-up; the seven durations add up to the time since the end of the " +
+			"previous round", Field: func(r *DeviceRow) any { return &r.DownlinkS }},
+	{Kind: CostColumn, Name: "compute_s", Unit: "s", Doc: "computing",
+		Field: func(r *DeviceRow) any { return &r.ComputeS }},
+	{Kind: CostColumn, Name: "overhead_s", Unit: "s", Doc: "the part of compute_s that is not FLOPs at the rate of " +
+		"the device: overheads of tasks, steps and memory traffic, launches and cold starts, " +
+		"with its share of the jitter (docs/time.md)", Field: func(r *DeviceRow) any { return &r.OverheadS }},
+	{Kind: CostColumn, Name: "uplink_s", Unit: "s", Doc: "sending, including radio wake-up",
+		Field: func(r *DeviceRow) any { return &r.UplinkS }},
+	{Kind: CostColumn, Name: "poll_s", Unit: "s", Doc: "waiting within an attempt: the server's message for the " +
+		"device's poll, or its launch (overhead.client_poll_s, overhead.launch_poll_s)",
+		Field: func(r *DeviceRow) any { return &r.PollS }},
+	{Kind: CostColumn, Name: "wait_s", Unit: "s", Doc: "idle: not selected, done, or failed and not asked again",
+		Field: func(r *DeviceRow) any { return &r.WaitS }},
+	{Kind: CostColumn, Name: "unavailable_s", Unit: "s", Doc: "not available, including interrupted work",
+		Field: func(r *DeviceRow) any { return &r.UnavailableS }},
+	{Kind: CostColumn, Name: "depleted_s", Unit: "s", Doc: "with a depleted battery",
+		Field: func(r *DeviceRow) any { return &r.DepletedS }},
+	{Kind: CostColumn, Name: "steps", Doc: "coordinate steps or rows behind its responses, in every round of its hub",
+		Field: func(r *DeviceRow) any { return &r.Steps }},
+	{Kind: StateColumn, Name: "theta", Doc: "accuracy of its local solve in a measured round: 0 exact, " +
+		"1 no progress, or no response that the server uses; null: not measured, or a response to an earlier round",
+		Field: func(r *DeviceRow) any { return &r.Theta }},
+	{Kind: CostColumn, Name: "flops", Unit: "FLOP", Doc: "done, one multiply or one add being 1; including lost work",
+		Field: func(r *DeviceRow) any { return &r.FLOPs }},
+	{Kind: CostColumn, Name: "bytes_down", Unit: "B",
+		Doc: "received on its own link, including lost and interrupted transfers; the latency of a transfer moves no " +
+			"bytes", Field: func(r *DeviceRow) any { return &r.BytesDown }},
+	{Kind: CostColumn, Name: "bytes_up", Unit: "B",
+		Doc:   "sent on its own link, including lost and interrupted transfers",
+		Field: func(r *DeviceRow) any { return &r.BytesUp }},
+	{Kind: CostColumn, Name: "energy_j", Unit: "J", Doc: "drawn from battery or mains",
+		Field: func(r *DeviceRow) any { return &r.EnergyJ }},
 }
 
 // outcomeTexts are Outcomes as texts.
@@ -97,5 +136,6 @@ var outcomeTexts = func() (texts []string) {
 
 // NewDeviceRow returns the row of a device that was not selected.
 func NewDeviceRow(device int) DeviceRow {
-	return DeviceRow{Device: device, Outcome: OutcomeNotSelected, ResponseS: math.NaN(), Theta: math.NaN()}
+	return DeviceRow{Device: device, Outcome: OutcomeNotSelected, Staleness: math.NaN(), ResponseS: math.NaN(),
+		Theta: math.NaN()}
 }

@@ -51,22 +51,23 @@ func EdgesOf(runs []Run) []TunedEdges {
 	return found
 }
 
-// EdgesText lists the tuned values at an edge; it is empty when there is none.
-func EdgesText(runs []Run) string {
-	found := EdgesOf(runs)
-	if len(found) == 0 {
-		return ""
-	}
-	text := "\ntuned to an edge of the values tried (docs/tuning.md):\n"
-	for _, x := range found {
-		text += "  " + x.Experiment + ", " + x.Method
+// edges lists the tuned values at an edge, or counts many of them.
+func edges(runs []Run, all bool) Section {
+	s, n := Section{Title: "tuned to an edge of the values tried (docs/methods.md#tuning)"}, 0
+	for _, x := range EdgesOf(runs) {
+		of := x.Experiment + ", " + x.Method
 		if len(x.Point) > 0 {
-			text += ", " + SettingsText(x.Point)
+			of += ", " + SettingsText(x.Point)
 		}
-		text += "\n"
+		var edges []string
 		for _, e := range x.Edges {
-			text += "    " + e.String() + "\n"
+			edges = append(edges, e.String())
+			n++
 		}
+		s.Notes = append(s.Notes, of+": "+strings.Join(edges, "; "))
 	}
-	return text
+	if n > 3 && !all {
+		s.Notes = []string{fmt.Sprintf("%d options (--all)", n)}
+	}
+	return s
 }

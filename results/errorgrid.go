@@ -1,9 +1,6 @@
 package results
 
 import (
-	"encoding/csv"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -67,7 +64,8 @@ func NewErrorGrid(runs []Run, spec GridSpec, notes []string) *ErrorGrid {
 		var row []GridCell
 		for _, point := range g.Points {
 			at := [2]string{point, method}
-			cell := GridCell{Point: point, Method: method, Metric: g.of.Metric.Name, Error: EstimateOf(values[at]), Published: EstimateOf(nil)}
+			cell := GridCell{Point: point, Method: method, Metric: g.of.Metric.Name, Error: EstimateOf(values[at]),
+				Published: EstimateOf(nil)}
 			if published, ok := spec.Published[point][method]; ok {
 				cell.Published = published
 			}
@@ -78,19 +76,8 @@ func NewErrorGrid(runs []Run, spec GridSpec, notes []string) *ErrorGrid {
 	return g
 }
 
-// Files returns the output files: NAME.csv in full precision, and NAME.md.
-func (g *ErrorGrid) Files() []GridFile {
-	return []GridFile{{g.Name + ".csv", g.WriteCSV}, {g.Name + ".md", g.WriteMarkdown}}
-}
-
-// GridFile is an output file of an ErrorGrid.
-type GridFile struct {
-	Name  string
-	Write func(io.Writer) error
-}
-
-// heading returns the title line.
-func (g *ErrorGrid) heading() string {
+// title returns the name and the title.
+func (g *ErrorGrid) title() string {
 	if g.Title == "" {
 		return g.Name
 	}
@@ -101,8 +88,7 @@ func (g *ErrorGrid) heading() string {
 func (g *ErrorGrid) caption() string {
 	of := g.of
 	of.Experiment = ""
-	text := of.Caption()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
+	return of.caption()
 }
 
 // text formats an error, empty where there is none.
@@ -113,21 +99,22 @@ func (g *ErrorGrid) text(e Estimate) string {
 	return g.of.withSE(e, "")
 }
 
-// table lays out the cells. A point with published errors has a second column for them.
-func (g *ErrorGrid) table() *columns.Table {
-	t := &columns.Table{Label: "method"}
-	rows := make([][]string, len(g.Methods))
+// Section lays out the cells. A point with published errors has a second column for them.
+func (g *ErrorGrid) Section() Section {
+	s := Section{Title: g.title(), Name: g.Name, Exact: g.exact(), Notes: append([]string{g.caption()}, g.Notes...),
+		Table: columns.Table{Label: "method"}}
+	block := columns.Block{Rows: make([][]string, len(g.Methods))}
+	rows := block.Rows
 	for i, method := range g.Methods {
 		rows[i] = []string{method}
 	}
-	best := map[[2]int]bool{} // by row and column
 	for k, point := range g.Points {
 		group := columns.Group{Title: point, Heads: []string{"fedsim"}}
 		published := slices.ContainsFunc(g.Cells, func(row []GridCell) bool { return row[k].Published.N > 0 })
 		if published {
 			group.Heads = append(group.Heads, "published")
 		}
-		t.Groups = append(t.Groups, group)
+		s.Table.Groups = append(s.Table.Groups, group)
 		lowest := -1
 		for i := range rows {
 			x := g.Cells[i][k].Error.Mean
@@ -135,7 +122,7 @@ func (g *ErrorGrid) table() *columns.Table {
 				lowest = i
 			}
 		}
-		best[[2]int{lowest, len(rows[0])}] = true
+		block.Best = append(block.Best, [2]int{lowest, len(rows[0])})
 		for i := range rows {
 			rows[i] = append(rows[i], g.text(g.Cells[i][k].Error))
 			if published {
@@ -143,42 +130,21 @@ func (g *ErrorGrid) table() *columns.Table {
 			}
 		}
 	}
-	t.Blocks = []columns.Block{{Rows: rows, Bold: func(row, cell int) bool { return best[[2]int{row, cell}] }}}
-	return t
+	s.Table.Blocks = []columns.Block{block}
+	return s
 }
 
-// Text returns the table as aligned text with at most width characters a line.
-func (g *ErrorGrid) Text(width int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\n%s\n\n", columns.Wrap(g.heading(), width, 0), columns.Wrap(g.caption(), width, 0))
-	g.table().Write(&b, width)
-	b.WriteByte('\n')
-	for _, note := range g.Notes {
-		b.WriteString(columns.Wrap(note, width, 0) + "\n")
-	}
-	return b.String()
-}
-
-// WriteMarkdown writes the table as Markdown, with the best error of each point in bold.
-func (g *ErrorGrid) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n", columns.Markdown(g.heading()), columns.Markdown(g.caption()))
-	t := g.table()
-	t.Blocks[0].Notes = g.Notes
-	t.WriteMarkdown(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// WriteCSV writes a row for each point and method. Unknown values are empty.
-func (g *ErrorGrid) WriteCSV(w io.Writer) error {
-	rows := [][]string{{"point", "method", "metric", "mean", "standard_error", "seeds", "published_mean", "published_standard_error"}}
+// exact returns a row for each point and method. Unknown values are empty.
+func (g *ErrorGrid) exact() [][]string {
+	rows := [][]string{{"point", "method", "metric", "mean", "standard_error", "seeds", "published_mean",
+		"published_standard_error"}}
 	for k := range g.Points {
 		for i := range g.Methods {
 			c := &g.Cells[i][k]
-			rows = append(rows, []string{c.Point, c.Method, c.Metric, columns.Exact(c.Error.Mean), columns.Exact(c.Error.SE),
-				strconv.Itoa(c.Error.N), columns.Exact(c.Published.Mean), columns.Exact(c.Published.SE)})
+			rows = append(rows,
+				[]string{c.Point, c.Method, c.Metric, columns.Exact(c.Error.Mean), columns.Exact(c.Error.SE),
+					strconv.Itoa(c.Error.N), columns.Exact(c.Published.Mean), columns.Exact(c.Published.SE)})
 		}
 	}
-	return csv.NewWriter(w).WriteAll(rows)
+	return rows
 }

@@ -97,13 +97,14 @@ type ErrorRow struct {
 	Metric     string    `json:"metric"`      // the name of ErrorTable.Metric
 	Error      Estimate  `json:"error"`       // over the seeds
 	ReportLast int       `json:"report_last"` // the number of last evaluations that are the end of a run
-	Spread     float64   `json:"spread"`      // standard deviation of these, mean over the seeds; NaN for one evaluation
-	Best       bool      `json:"best"`        // the row has the best end of the block, and no message doubts it
-	Difference Estimate  `json:"difference"`  // to the best row, over the seeds that both have
-	Worst      Estimate  `json:"worst10"`     // over the seeds; N is 0 without values by client
-	Limit      Estimate  `json:"limit"`       // error of the model at the optimum of the run's problem
-	LimitWorst Estimate  `json:"limit_worst10"`
-	Trials     []int     `json:"trials"` // least and most that tuning tried, over the seeds; nil: nothing was tuned
+	// standard deviation of these, mean over the seeds; NaN for one evaluation
+	Spread     float64  `json:"spread"`
+	Best       bool     `json:"best"`       // the row has the best end of the block, and no message doubts it
+	Difference Estimate `json:"difference"` // to the best row, over the seeds that both have
+	Worst      Estimate `json:"worst10"`    // over the seeds; N is 0 without values by client
+	Limit      Estimate `json:"limit"`      // error of the model at the optimum of the run's problem
+	LimitWorst Estimate `json:"limit_worst10"`
+	Trials     []int    `json:"trials"` // least and most that tuning tried, over the seeds; nil: nothing was tuned
 }
 
 // ErrorTables returns a table for each experiment whose runs have errors that are uncertain,

@@ -5,20 +5,25 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"fedsim/internal/tools/expect"
 )
 
 // ended returns a run with evaluations of the test error and of that of its worst clients.
 func ended(method string, seed uint64, last int, errors ...float64) Run {
-	r := Run{Experiment: "e", Method: method, Algorithm: method, Seed: seed, Vary: VarySplit, ReportLast: last, Metrics: []NamedMetric{{Split: "test", Name: "error"}}}
+	r := Run{Experiment: "e", Method: method, Algorithm: method, Seed: seed, Vary: VarySplit, ReportLast: last,
+		Metrics: []NamedMetric{{Split: "test", Name: "error"}}}
 	for h, x := range errors {
-		round := Round{Round: 2 * h, TestError: x, TrainError: x / 2, Metrics: []NamedValue{{Split: "test", Name: "error_worst10", Value: 2 * x}}}
+		round := Round{Round: 2 * h, TestError: x, TrainError: x / 2,
+			Metrics: []NamedValue{{Split: "test", Name: "error_worst10", Value: 2 * x}}}
 		r.Rounds = append(r.Rounds, round, Round{Round: 2*h + 1, TestError: math.NaN(), TrainError: math.NaN()})
 	}
 	return r
 }
 
 func withLimit(r Run, limit float64) Run {
-	r.AtOptimum = &Round{TestError: limit, Metrics: []NamedValue{{Split: "test", Name: "error_worst10", Value: 3 * limit}}}
+	r.AtOptimum = &Round{TestError: limit,
+		Metrics: []NamedValue{{Split: "test", Name: "error_worst10", Value: 3 * limit}}}
 	r.Trials = 7 + int(r.Seed)
 	return r
 }
@@ -27,13 +32,13 @@ func withLimit(r Run, limit float64) Run {
 // splits are 10, 14, 18 and 11, 16, 18 %, their differences 1, 2, 0.
 func TestErrorTable(t *testing.T) {
 	runs := []Run{
-		ended("good", 1, 2, 0.5, 0.12, 0.08), ended("good", 2, 2, 0.5, 0.15, 0.13), ended("good", 3, 2, 0.5, 0.18, 0.18),
-		withLimit(ended("other", 1, 2, 0.5, 0.11, 0.11), 0.02), withLimit(ended("other", 2, 2, 0.5, 0.16, 0.16), 0.03), withLimit(ended("other", 3, 2, 0.5, 0.18, 0.18), 0.04),
+		ended("good", 1, 2, 0.5, 0.12, 0.08), ended("good", 2, 2, 0.5, 0.15, 0.13),
+		ended("good", 3, 2, 0.5, 0.18, 0.18), withLimit(ended("other", 1, 2, 0.5, 0.11, 0.11), 0.02),
+		withLimit(ended("other", 2, 2, 0.5, 0.16, 0.16), 0.03), withLimit(ended("other", 3, 2, 0.5, 0.18, 0.18), 0.04),
 	}
 	tables := ErrorTables(runs)
-	if len(tables) != 1 || len(tables[0].Blocks) != 1 || len(tables[0].Blocks[0].Rows) != 2 {
-		t.Fatalf("tables %+v", tables)
-	}
+	expect.Must(t, len(tables) == 1 && len(tables[0].Blocks) == 1 && len(tables[0].Blocks[0].Rows) == 2,
+		"tables %+v", tables)
 	rows := tables[0].Blocks[0].Rows
 	sd := func(n, sum float64) float64 { return math.Sqrt(sum / (n - 1)) }
 	for _, c := range []struct {
@@ -50,35 +55,29 @@ func TestErrorTable(t *testing.T) {
 		{"limit", rows[1].Limit.Mean, 0.03},
 		{"its worst", rows[1].LimitWorst.Mean, 0.09},
 	} {
-		if !(math.Abs(c.got-c.want) < 1e-12) {
-			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
-		}
+		expect.That(t, math.Abs(c.got-c.want) < 1e-12, "%s: %v, want %v", c.name, c.got, c.want)
 	}
-	if !rows[0].Best || rows[1].Best || !math.IsNaN(rows[0].Limit.Mean) || rows[0].Trials != nil || rows[1].trials() != "8-10" {
+	if !rows[0].Best || rows[1].Best || !math.IsNaN(rows[0].Limit.Mean) || rows[0].Trials != nil ||
+		rows[1].trials() != "8-10" {
 		t.Errorf("rows %+v", rows)
 	}
-	text := ErrorsText(runs, 80)
+	text := Details(runs, true).Text(80)
 	for _, want := range []string{
 		"mean of the last 2 evaluations", "3 splits of the data (standard error)",
 		"  good      14.00 (2.31)*    1.41             -  28.00      -      -       -\n",
 		"  other     15.00 (2.08)     0.00  +1.00 (0.58)  30.00   3.00   9.00    8-10\n",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("lacks %q:\n%s", want, text)
-		}
+		expect.That(t, strings.Contains(text, want), "lacks %q:\n%s", want, text)
 	}
 	for line := range strings.Lines(text) {
-		if utf8.RuneCountInString(line) > 81 {
-			t.Errorf("a line is too wide: %s", line)
-		}
+		expect.That(t, utf8.RuneCountInString(line) <= 81, "a line is too wide: %s", line)
 	}
 }
 
 // Without seeds, limits and last evaluations the table says nothing new, and is absent.
 func TestErrorTableIsAbsent(t *testing.T) {
-	if tables := ErrorTables([]Run{ended("a", 1, 0, 0.5, 0.1), ended("b", 1, 0, 0.5, 0.2)}); len(tables) != 0 {
-		t.Errorf("tables %+v", tables)
-	}
+	tables := ErrorTables([]Run{ended("a", 1, 0, 0.5, 0.1), ended("b", 1, 0, 0.5, 0.2)})
+	expect.That(t, len(tables) == 0, "tables %+v", tables)
 }
 
 // The last evaluation of a jumping curve may be its best one by luck: a note says so, unless
@@ -94,14 +93,11 @@ func TestNotesOnErrors(t *testing.T) {
 		runs[i].Tuned = []Setting{{"options.mu", "0.001"}}
 	}
 	notes := strings.Join(ErrorTables(runs)[0].Blocks[0].Notes, "\n")
-	for _, want := range []string{"jumps jumps from 11.00 to 17.00 in its last 5 evaluations", "jumps and equal have the same errors in every run; equal: options.mu = 0.001"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("lacks %q:\n%s", want, notes)
-		}
+	for _, want := range []string{"jumps jumps from 11.00 to 17.00 in its last 5 evaluations",
+		"jumps and equal have the same errors in every run; equal: options.mu = 0.001"} {
+		expect.That(t, strings.Contains(notes, want), "lacks %q:\n%s", want, notes)
 	}
-	if strings.Contains(notes, "falls") {
-		t.Errorf("a falling curve jumps:\n%s", notes)
-	}
+	expect.That(t, !strings.Contains(notes, "falls"), "a falling curve jumps:\n%s", notes)
 	for i := range runs {
 		runs[i].ReportLast = 5
 		if runs[i].Method == "falls" {
@@ -109,7 +105,8 @@ func TestNotesOnErrors(t *testing.T) {
 			runs[i].OptimumGap = 0.005 * float64(2*runs[i].Seed-1)
 		}
 	}
-	if notes := strings.Join(ErrorTables(runs)[0].Blocks[0].Notes, "\n"); !strings.Contains(notes, "falls: its optimum is solved to a gap of 1.5 % only") {
+	if notes := strings.Join(ErrorTables(runs)[0].Blocks[0].Notes, "\n"); !strings.Contains(notes,
+		"falls: its optimum is solved to a gap of 1.5 % only") {
 		t.Errorf("no note on an optimum that is not solved:\n%s", notes)
 	}
 	if notes := strings.Join(ErrorTables(runs)[0].Blocks[0].Notes, "\n"); strings.Contains(notes, "jumps from") {
@@ -123,11 +120,11 @@ func TestLastEvaluations(t *testing.T) {
 	for i := range r.Rounds {
 		r.Rounds[i].Suboptimality, r.Rounds[i].Primal = float64(10-i), float64(20-i)
 	}
-	for name, want := range map[string]float64{"test_error": 0.15, "test_error_worst10": 0.3, "train_error": 0.075, Suboptimality: 5, "primal": 15} {
+	for name, want := range map[string]float64{"test_error": 0.15, "test_error_worst10": 0.3, "train_error": 0.075,
+		Suboptimality: 5, "primal": 15} {
 		m, _ := r.Metric(name)
-		if got := r.AtEnd(&m).Mean; !(math.Abs(got-want) < 1e-15) {
-			t.Errorf("%s ends at %v, want %v", name, got, want)
-		}
+		got := r.AtEnd(&m).Mean
+		expect.That(t, math.Abs(got-want) < 1e-15, "%s ends at %v, want %v", name, got, want)
 	}
 	start, m := ended("x", 1, 5, 0.9), testError()
 	if got := start.AtEnd(m).Mean; got != 0.9 {
@@ -139,8 +136,11 @@ func TestLastEvaluations(t *testing.T) {
 		"mean of the last 5 evaluations, or the last where run.stop_at ended the run": {r, stopped},
 		"last evaluation": {stopped},
 	} {
-		if table := errorTable(runs); !strings.Contains(table.Caption(), want) || strings.Contains(want, "mean") != strings.Contains(Summarize(runs, nil).Text(200), "errors at the end: "+want) {
-			t.Errorf("%q is not in %q, or the summary\n%s", want, table.Caption(), Summarize(runs, nil).Text(200))
+		if table := errorTable(runs); !strings.Contains(table.caption(), want) ||
+			strings.Contains(want, "mean") != strings.Contains(Summarize(runs, nil).Sections().Text(200),
+				"errors at the end: "+want) {
+			t.Errorf("%q is not in %q, or the summary\n%s", want, table.caption(),
+				Summarize(runs, nil).Sections().Text(200))
 		}
 	}
 }

@@ -10,23 +10,31 @@ import (
 	"fedsim/internal/tools/columns"
 )
 
-// ErrorsText returns the error tables of runs as text of the given width in characters.
-func ErrorsText(runs []Run, width int) string {
-	var b strings.Builder
-	for _, t := range ErrorTables(runs) {
-		fmt.Fprintf(&b, "\n%s\n\n", columns.Wrap(t.Caption(), width, 0))
-		text := columns.Table{Label: t.RowKey, Groups: []columns.Group{{Heads: t.Heads()}}}
-		for i := range t.Blocks {
-			text.Blocks = append(text.Blocks, columns.Block{Title: SettingsText(t.Blocks[i].Point), Rows: t.Cells(&t.Blocks[i]), Notes: t.Blocks[i].Notes})
-		}
-		text.Write(&b, width)
-		b.WriteString(columns.Wrap(t.Note(), width, 2) + "\n")
+// section returns the table.
+func (t *ErrorTable) section() Section {
+	s := Section{Title: t.caption(), Table: columns.Table{Label: t.RowKey, Groups: []columns.Group{{}}},
+		Notes: []string{t.note()}}
+	all := t.columns()
+	for _, c := range all {
+		s.Table.Groups[0].Heads = append(s.Table.Groups[0].Heads, c.head)
 	}
-	return b.String()
+	for i := range t.Blocks {
+		b := &t.Blocks[i]
+		block := columns.Block{Title: SettingsText(b.Point), Notes: b.Notes}
+		for k := range b.Rows {
+			row := []string{b.Rows[k].Label}
+			for _, c := range all {
+				row = append(row, c.cell(&b.Rows[k]))
+			}
+			block.Rows = append(block.Rows, row)
+		}
+		s.Table.Blocks = append(s.Table.Blocks, block)
+	}
+	return s
 }
 
-// Caption explains the numbers.
-func (t *ErrorTable) Caption() string {
+// caption explains the numbers.
+func (t *ErrorTable) caption() string {
 	text := "errors at the end, " + t.Metric.LabelFor(t.Real)
 	if t.Experiment != "" {
 		text = t.Experiment + ": " + text
@@ -72,44 +80,28 @@ func (t *ErrorTable) columns() []errorColumn {
 			return t.withSE(r.Error, "") + mark
 		}},
 		{fmt.Sprintf("last %d", t.ReportLast), "standard deviation of these evaluations",
-			known(func(r *ErrorRow) float64 { return r.Spread }), func(r *ErrorRow) string { return t.number(r.Spread, "") }},
+			known(func(r *ErrorRow) float64 { return r.Spread }),
+			func(r *ErrorRow) string { return t.number(r.Spread, "") }},
 		{"to *", "paired difference to it, seed by seed",
-			known(func(r *ErrorRow) float64 { return r.Difference.Mean }), func(r *ErrorRow) string { return t.withSE(r.Difference, "+") }},
+			known(func(r *ErrorRow) float64 { return r.Difference.Mean }),
+			func(r *ErrorRow) string { return t.withSE(r.Difference, "+") }},
 		{"worst", "the worst 10 % of clients",
-			known(func(r *ErrorRow) float64 { return r.Worst.Mean }), func(r *ErrorRow) string { return t.number(r.Worst.Mean, "") }},
-		{"limit", "the model at the optimum of the method's own problem (docs/tuning.md)",
-			known(func(r *ErrorRow) float64 { return r.Limit.Mean }), func(r *ErrorRow) string { return t.number(r.Limit.Mean, "") }},
+			known(func(r *ErrorRow) float64 { return r.Worst.Mean }),
+			func(r *ErrorRow) string { return t.number(r.Worst.Mean, "") }},
+		{"limit", "the model at the optimum of the method's own problem (docs/methods.md#tuning)",
+			known(func(r *ErrorRow) float64 { return r.Limit.Mean }),
+			func(r *ErrorRow) string { return t.number(r.Limit.Mean, "") }},
 		{"worst", "",
-			known(func(r *ErrorRow) float64 { return r.LimitWorst.Mean }), func(r *ErrorRow) string { return t.number(r.LimitWorst.Mean, "") }},
-		{"trials", "candidates of the tuning", t.some(func(r *ErrorRow) bool { return r.Trials != nil }), (*ErrorRow).trials},
+			known(func(r *ErrorRow) float64 { return r.LimitWorst.Mean }),
+			func(r *ErrorRow) string { return t.number(r.LimitWorst.Mean, "") }},
+		{"trials", "candidates of the tuning", t.some(func(r *ErrorRow) bool { return r.Trials != nil }),
+			(*ErrorRow).trials},
 	}
 	return slices.DeleteFunc(all, func(c errorColumn) bool { return !c.there })
 }
 
-// Heads returns the heads of the columns after the label.
-func (t *ErrorTable) Heads() []string {
-	var heads []string
-	for _, c := range t.columns() {
-		heads = append(heads, c.head)
-	}
-	return heads
-}
-
-// Cells returns the rows of a block as text: a label and a cell for each of Heads.
-func (t *ErrorTable) Cells(b *ErrorBlock) [][]string {
-	var rows [][]string
-	for i := range b.Rows {
-		row := []string{b.Rows[i].Label}
-		for _, c := range t.columns() {
-			row = append(row, c.cell(&b.Rows[i]))
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-// Note explains the columns.
-func (t *ErrorTable) Note() string {
+// note explains the columns.
+func (t *ErrorTable) note() string {
 	text := "*: " + t.Metric.extreme()
 	if !t.some(func(r *ErrorRow) bool { return r.Best }) {
 		text = t.Metric.extreme() + " is best"
@@ -140,12 +132,15 @@ func (t *ErrorTable) notes(b *ErrorBlock, seeds [][]Run) (notes []string) {
 			}
 		}
 		if n := len(labels); n > 1 {
-			notes = append(notes, strings.Join(labels[:n-1], ", ")+" and "+labels[n-1]+" have the same errors in every run"+tuned)
+			notes = append(notes, strings.Join(labels[:n-1], ", ")+" and "+labels[n-1]+
+				" have the same errors in every run"+tuned)
 		}
 	}
 	for i := range b.Rows {
 		if low, high, jumps := t.jumps(seeds[i]); jumps && t.ReportLast <= 1 {
-			notes = append(notes, fmt.Sprintf("%s jumps from %s to %s in its last %d evaluations: run.report_last takes their mean", b.Rows[i].Label, t.number(low, ""), t.number(high, ""), jumpsIn))
+			notes = append(notes,
+				fmt.Sprintf("%s jumps from %s to %s in its last %d evaluations: run.report_last takes their mean",
+					b.Rows[i].Label, t.number(low, ""), t.number(high, ""), jumpsIn))
 		}
 		gap := 0.0
 		for k := range seeds[i] {
@@ -154,7 +149,9 @@ func (t *ErrorTable) notes(b *ErrorBlock, seeds [][]Run) (notes []string) {
 			}
 		}
 		if gap > mostGap {
-			notes = append(notes, fmt.Sprintf("%s: its optimum is solved to a gap of %.2g %% only, and its limit is uncertain (problem.optimum_sweeps)", b.Rows[i].Label, 100*gap))
+			notes = append(notes,
+				fmt.Sprintf("%s: its optimum is solved to a gap of %.2g %% only, and its limit is uncertain "+
+					"(problem.optimum.sweeps)", b.Rows[i].Label, 100*gap))
 		}
 	}
 	return notes
@@ -168,7 +165,8 @@ func (t *ErrorTable) equal(a, b []Run) bool {
 	for i := range a {
 		for _, m := range []*Metric{&t.Metric, &t.Worst} {
 			x, y := a[i].AtEnd(m).Mean, b[i].AtEnd(m).Mean
-			if a[i].Seed != b[i].Seed || x != y && !(math.IsNaN(x) && math.IsNaN(y)) || m == &t.Metric && math.IsNaN(x) {
+			if a[i].Seed != b[i].Seed || x != y && !(math.IsNaN(x) && math.IsNaN(y)) ||
+				m == &t.Metric && math.IsNaN(x) {
 				return false
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/state"
 )
 
@@ -25,9 +26,7 @@ func TestStateHasEveryField(t *testing.T) {
 	var to, from RoundCoder
 	to.Code(state.Writing(&b), &r)
 	from.Code(state.Reading(&b), &back)
-	if !reflect.DeepEqual(r, back) {
-		t.Errorf("%+v comes back as %+v", r, back)
-	}
+	expect.That(t, reflect.DeepEqual(r, back), "%+v comes back as %+v", r, back)
 }
 
 // A checkpoint may have rounds of several versions, each with columns of its own: a run that one version
@@ -35,8 +34,11 @@ func TestStateHasEveryField(t *testing.T) {
 func TestStateOfOtherVersions(t *testing.T) {
 	own, later := RoundColumns, 7.0
 	defer func() { RoundColumns = own }()
-	more := slices.Insert(slices.Clone(own), 2, Column[Round]{Kind: CostColumn, Name: "later", Optional: true, Later: true, Field: func(*Round) any { return &later }})
-	for _, versions := range [][3][]Column[Round]{{more, own, own}, {more, own, more}, {own, more, more}} { // who begins, resumes, reads
+	more := slices.Insert(slices.Clone(own), 2,
+		Column[Round]{Kind: CostColumn, Name: "later", Optional: true,
+			Field: func(*Round) any { return &later }})
+	// who begins, resumes, reads
+	for _, versions := range [][3][]Column[Round]{{more, own, own}, {more, own, more}, {own, more, more}} {
 		var b bytes.Buffer
 		var first, second RoundCoder // the second has read what the first wrote
 		rounds := []Round{{Round: 1, TimeS: 2}, {Round: 2, TimeS: 4}, {Round: 3, TimeS: 6}, {Round: 4, TimeS: 8}}
@@ -44,9 +46,8 @@ func TestStateOfOtherVersions(t *testing.T) {
 		first.Code(state.Writing(&b), &rounds[0])
 		size := b.Len()
 		first.Code(state.Writing(&b), &rounds[1])
-		if size < 2*(b.Len()-size) {
-			t.Errorf("the second round has %d bytes after one of %d: the names are there again", b.Len()-size, size)
-		}
+		expect.That(t, size >= 2*(b.Len()-size),
+			"the second round has %d bytes after one of %d: the names are there again", b.Len()-size, size)
 		RoundColumns = versions[1]
 		second.Code(state.Reading(bytes.NewReader(b.Bytes())), new(Round))
 		later = 7

@@ -9,38 +9,114 @@ import (
 )
 
 // Figure describes a figure of an experiment: one panel for each value of Panel, one line
-// for each value of Series. A line of kind "lines" is the mean over seeds with a band from
-// the lowest to the highest. A line of kind "distribution" is the share of clients, those of
+// for each value of Series. A line of kind "lines" is the mean over seeds with a Band. A
+// line of kind "distribution" is the share of clients, those of
 // all seeds together, at or below a value of Y at the end of the runs.
 type Figure struct {
-	Kind     string  `toml:"kind" doc:"\"lines\": y against x; or \"distribution\": the share of clients at or below a value of y, a metric by client, at its last evaluation. Then the horizontal axis is y, with x_scale and x_max, and x, y_scale, y_min and y_max have no effect"`
-	File     string  `toml:"file" doc:"file name without extension: letters, digits, -, _ and .; empty: the experiment's name; of [[experiment.figures]], with -2, -3, ..."`
-	Title    string  `toml:"title" doc:"title above the panels"`
-	Panel    string  `toml:"panel" doc:"swept key or axis with one panel per value; empty: one panel"`
-	Series   string  `toml:"series" doc:"swept key or axis with one line per value, or \"method\""`
-	X        string  `toml:"x" doc:"horizontal axis: time_s, round, or an amount of rounds.csv, cumulated (such as flops, bytes_up or energy_j), or epsilon (privacy.mechanism)"`
-	Y        string  `toml:"y" doc:"vertical axis: a metric as in run.stop_at, a count of rounds.csv (such as participants, dropped or late: clients in a round), or theta (accuracy of the local solves: median over clients and seeds, quartiles, 5 to 95 %; needs run.theta_every)"`
-	XScale   string  `toml:"x_scale" doc:"linear or log"`
-	YScale   string  `toml:"y_scale" doc:"linear or log"`
-	XMax     float64 `toml:"x_max" doc:"right end of the horizontal axis, noted in the figure; 0: all data"`
-	YMin     float64 `toml:"y_min" doc:"lower end of the vertical axis; 0: chosen from the data. The figure notes data below it"`
-	YMax     float64 `toml:"y_max" doc:"upper end of the vertical axis; 0: chosen from the data. The figure notes data above it"`
-	Limits   bool    `toml:"limits" doc:"a thin dashed line for each line of the figure: y of the model at the optimum of its problem, mean over seeds (docs/tuning.md). For errors and their statistics over clients"`
-	Emphasis string  `toml:"emphasis" doc:"value of the series drawn as a dotted line in a separate color; empty: none"`
+	// "lines": y against x; or "distribution": the share of clients at or below a value of y, a
+	// metric by client, at its last evaluation. Then the horizontal axis is y, with x_scale and
+	// x_max, and x, y_scale, y_min and y_max have no effect
+	Kind string `toml:"kind"`
+	// file name without extension: letters, digits, -, _ and .; empty: the experiment's name; of
+	// [[experiment.figures]], with -2, -3, ...
+	File string `toml:"file"`
+	// title above the panels
+	Title string `toml:"title"`
+	// swept key or axis with one panel per value; empty: one panel
+	Panel string `toml:"panel"`
+	// swept key or axis with one line per value, or "method"
+	Series string `toml:"series"`
+	// horizontal axis: time_s, round, or an amount of rounds.parquet, cumulated (such as flops,
+	// bytes_up or energy_j), or epsilon (privacy.mechanism)
+	X string `toml:"x"`
+	// vertical axis: a metric as in run.stop_at, a count of rounds.parquet (such as participants,
+	// dropped or late: clients in a round), or theta (accuracy of the local solves: median over
+	// clients and seeds, quartiles, 5 to 95 %; needs run.theta_every)
+	Y string `toml:"y"`
+	// linear or log
+	XScale string `toml:"x_scale"`
+	// linear or log; empty: log for the sub-optimality and the duality gap, linear for others
+	YScale string `toml:"y_scale"`
+	// right end of the horizontal axis, noted in the figure; 0: all data
+	XMax float64 `toml:"x_max"`
+	// lower end of the vertical axis; 0: chosen from the data. The figure notes data below it
+	YMin float64 `toml:"y_min"`
+	// upper end of the vertical axis; 0: chosen from the data. The figure notes data above it
+	YMax float64 `toml:"y_max"`
+	// a thin dashed line for each line of the figure: y of the model at the optimum of its problem,
+	// mean over seeds (docs/methods.md#tuning). For errors and their statistics over clients
+	Limits bool `toml:"limits"`
+	// value of the series drawn as a dotted line in a separate color; empty: none
+	Emphasis string `toml:"emphasis"`
+
+	// around the mean over seeds: se (standard error), ci (95 % confidence interval of Student's t), range
+	// (lowest to highest) or none
+	Band string `toml:"band"`
+	// of the figure: "one" or "two" columns of a paper (84 and 174 mm), or millimeters; 0: by the number
+	// of panels
+	Width Width `toml:"width"`
 
 	Caption string `toml:"-"` // below the legend: the description of the experiment; empty: none
+	Source  string `toml:"-"` // what SVG files have as metadata: the claim of their runs; empty: none
 }
+
+// Width is the width of a figure in millimeters; 0: none is asked for.
+type Width float64
+
+// columnWidths are those of papers, in millimeters.
+var columnWidths = map[string]Width{"one": 84, "two": 174}
+
+// leastWidth is the least width of a figure: a panel with its axis and labels.
+const leastWidth = 50
+
+// DecodeTOML reads a name of columnWidths or a number.
+func (w *Width) DecodeTOML(n *config.Node, key string) config.Errors {
+	var name string
+	var number float64
+	if len(config.Decode(n, key, &name)) > 0 {
+		problems := config.Decode(n, key, &number)
+		*w = Width(number)
+		return problems
+	}
+	known := false
+	if *w, known = columnWidths[name]; known {
+		return nil
+	}
+	var problems config.Errors
+	problems.AddProblem(n.Place,
+		config.Problem{Key: key, Value: name, Want: `must be "one", "two" or a number of millimeters`})
+	return problems
+}
+
+// TypeTOML describes the TOML type of a width.
+func (Width) TypeTOML() string { return "float or string" }
+
+// MarshalTOML writes the width in millimeters.
+func (w Width) MarshalTOML() ([]byte, error) { return []byte(config.Literal(float64(w))), nil }
+
+var _ config.Custom = (*Width)(nil)
+
+// The values of Figure.Band.
+const (
+	BandSE    = "se"
+	BandCI    = "ci"
+	BandRange = "range"
+	BandNone  = "none"
+)
+
+// Bands are the values of Figure.Band.
+var Bands = []string{BandSE, BandCI, BandRange, BandNone}
 
 // DefaultFigure returns sub-optimality on a log axis against time, a line per
 // method.
 func DefaultFigure() Figure {
-	return Figure{Kind: Lines, Series: "method", X: "time_s", Y: "suboptimality", XScale: "linear", YScale: "log"}
+	return Figure{Kind: Lines, Series: "method", X: "time_s", Y: "suboptimality", XScale: "linear", Band: BandSE}
 }
 
 // DefaultDistribution returns the distribution of the test error over clients, a line per
 // method.
 func DefaultDistribution() Figure {
-	return Figure{Kind: Distribution, Series: "method", Y: "test_error", XScale: "linear", YScale: "linear"}
+	return Figure{Kind: Distribution, Series: "method", Y: "test_error", XScale: "linear", Band: BandSE}
 }
 
 // Lines and Distribution are the values of Figure.Kind.
@@ -85,6 +161,9 @@ func (f *Figure) Validate(c *config.Checker) {
 	c.Require(config.IsName(f.File), "file", f.File, config.NameRule)
 	c.OneOf("kind", f.Kind, Lines, Distribution)
 	c.OneOf("x_scale", f.XScale, "linear", "log")
+	c.OneOf("band", f.Band, Bands...)
+	c.Require(f.Width == 0 || f.Width >= leastWidth && f.Width <= 1000, "width", float64(f.Width),
+		fmt.Sprintf("must be from %d to 1000 mm", leastWidth))
 	if f.Kind == Distribution {
 		f.checkDistribution(c)
 		return
@@ -95,24 +174,30 @@ func (f *Figure) Validate(c *config.Checker) {
 	if _, old := Renamed(f.Y); old || !isMetricName(f.Y) {
 		f.CheckColumn(c)
 	}
-	c.OneOf("y_scale", f.YScale, "linear", "log")
+	if f.YScale != "" {
+		c.OneOf("y_scale", f.YScale, "linear", "log")
+	}
 	for _, end := range []struct {
 		key   string
 		value float64
 	}{{"x_max", f.XMax}, {"y_min", f.YMin}, {"y_max", f.YMax}} {
-		c.Require(end.value >= 0 && !math.IsInf(end.value, 0), end.key, end.value, "must be a number that is not negative")
+		c.Require(end.value >= 0 && !math.IsInf(end.value, 0), end.key, end.value,
+			"must be a number that is not negative")
 	}
 	if f.Limits {
-		c.Require(hasLimit(f.Y), "limits", f.Limits, fmt.Sprintf("must be false with y = %q: the optimum has limits of errors", f.Y))
+		c.Require(hasLimit(f.Y), "limits", f.Limits,
+			fmt.Sprintf("must be false with y = %q: the optimum has limits of errors", f.Y))
 	}
 	c.Require(f.YMin == 0 || f.YMax == 0 || f.YMin < f.YMax, "y_min", f.YMin, "must be below y_max")
 }
 
 // checkDistribution reports keys without an effect, and a metric that no client can have.
 func (f *Figure) checkDistribution(c *config.Checker) {
-	const idle = "has no effect with kind = \"distribution\": the horizontal axis is y, the vertical one the share of clients: remove the key"
+	const idle = "has no effect with kind = \"distribution\": the horizontal axis is y, the vertical one the share " +
+		"of clients: remove the key"
 	c.Require(f.X == "", "x", f.X, idle)
-	c.Require(f.YScale == "linear", "y_scale", f.YScale, idle)
+	c.Require(f.YScale == "", "y_scale", f.YScale, idle)
+	c.Require(f.Band == BandSE, "band", f.Band, idle)
 	c.Require(f.YMin == 0, "y_min", f.YMin, idle)
 	c.Require(f.YMax == 0, "y_max", f.YMax, idle)
 	c.Require(!f.Limits, "limits", f.Limits, idle)

@@ -27,8 +27,8 @@ var findings = []struct {
 	{"not reached", IsNote, (*ExperimentSummary).missed},
 }
 
-// A method diverges if its training loss grows by more than divergence over that of the first model. P has a regularizer,
-// which grows with a model that learns without it: then it needs regularized.
+// A method diverges if its training loss grows by more than divergence over that of the first model. P has a
+// regularizer, which grows with a model that learns without it: then it needs regularized.
 const (
 	divergence  = 10
 	regularized = 1e6
@@ -58,7 +58,7 @@ func (e *ExperimentSummary) diverged(runs [][][]Run) []string {
 						most, last = growth, to
 					}
 					if seeds[s].External != nil {
-						remedy = ", or check the model: fedsim learner check --model"
+						remedy = ", or check the model: fedsim check --model"
 					}
 				}
 			}
@@ -75,7 +75,10 @@ func (e *ExperimentSummary) diverged(runs [][][]Run) []string {
 	if in.runs > 1 {
 		upTo = "up to "
 	}
-	return []string{fmt.Sprintf("%s: diverged: the training loss ends at %s%.3g, %.3g times where it began%s; lower the step%s", names(in.labels), upTo, last, most, in.share(), remedy)}
+	return []string{
+		fmt.Sprintf("%s: diverged: the training loss ends at %s%.3g, %.3g times where it began%s; lower the step%s",
+			names(in.labels), upTo, last, most, in.share(), remedy),
+	}
 }
 
 // learned reports whether the last model has a lower training error than the first.
@@ -171,7 +174,8 @@ func (e *ExperimentSummary) same(runs [][][]Run) []string {
 		}
 	}
 	for i, group := range groups {
-		groups[i] = group + " are the same run" + e.inBlocks(blocks[group]) + ": nothing that differs in their settings had an effect"
+		groups[i] = group + " are the same run" + e.inBlocks(blocks[group]) +
+			": nothing that differs in their settings had an effect"
 	}
 	return groups
 }
@@ -231,9 +235,13 @@ func (e *ExperimentSummary) worse(runs [][][]Run) []string {
 				labels = append(labels, label)
 			}
 			if loss > most {
-				labels = append([]string{label}, slices.DeleteFunc(labels, func(x string) bool { return x == label })...)
-				most, text = loss, fmt.Sprintf("ends at a %s of %s, its best was %s after %s: the result depends on when it ends", m.LabelFor(seeds[0].Real),
-					percent(&m, end.Mean, seeds[0].Real), percent(&m, best.Mean, seeds[0].Real), TimeText(at, seeds[0].Relative))
+				labels = append([]string{label},
+					slices.DeleteFunc(labels, func(x string) bool { return x == label })...)
+				most, text = loss,
+					fmt.Sprintf("ends at a %s of %s, its best was %s after %s: the result depends on when it ends",
+						m.LabelFor(seeds[0].Real), percent(&m, end.Mean, seeds[0].Real),
+						percent(&m, best.Mean, seeds[0].Real),
+						TimeText(at, seeds[0].Relative))
 			}
 		}
 	}
@@ -320,12 +328,16 @@ func (e *ExperimentSummary) endsApart([][][]Run) []string {
 	end := func(r *Row) string {
 		return fmt.Sprintf("%s (%s)", TimeText(r.Totals.TimeS, r.Totals.Relative), e.labelOf(r))
 	}
-	return []string{fmt.Sprintf("runs end at %s to %s%s: errors at the end do not compare; run.max_time_s gives all the same time", end(from), end(to), e.inBlocks(n))}
+	return []string{
+		fmt.Sprintf("runs end at %s to %s%s: errors at the end do not compare; run.max_time_s gives all the same time",
+			end(from), end(to), e.inBlocks(n)),
+	}
 }
 
 // oneSeed finds that several methods have one seed each.
 func (e *ExperimentSummary) oneSeed(runs [][][]Run) []string {
-	if e.RowKey != "method" || e.Seeds != 1 || !slices.ContainsFunc(runs, func(rows [][]Run) bool { return len(rows) > 1 }) {
+	if e.RowKey != "method" || e.Seeds != 1 ||
+		!slices.ContainsFunc(runs, func(rows [][]Run) bool { return len(rows) > 1 }) {
 		return nil
 	}
 	return []string{"one seed: a difference may be chance"}
@@ -401,7 +413,8 @@ func (e *ExperimentSummary) inBlocks(n int) string {
 	return fmt.Sprintf(" in %d of %d settings", n, len(e.Blocks))
 }
 
-// unequal finds a block with a first method in which runs ended without a target, and with less time than those of another row.
+// unequal finds a block with a first method in which runs ended without a target, and with less time than those of
+// another row.
 func (e *ExperimentSummary) unequal([][][]Run) []string {
 	for _, f := range e.Firsts() {
 		k := slices.Index(e.Targets, f.Target)
@@ -409,12 +422,14 @@ func (e *ExperimentSummary) unequal([][][]Run) []string {
 		_, last := b.ends()
 		for i := range b.Rows {
 			r := &b.Rows[i]
-			if f.text == notKnown || r.Cells[k].EndedSeeds == 0 || r.stopped || last.Totals.TimeS <= 1.05*r.Totals.TimeS {
+			if f.text == notKnown || r.Cells[k].EndedSeeds == 0 || r.stopped ||
+				last.Totals.TimeS <= 1.05*r.Totals.TimeS {
 				continue
 			}
 			texts := timesText(r.Totals.Relative, r.Totals.TimeS, last.Totals.TimeS)
-			return []string{fmt.Sprintf("%s ended at %s without a target, %s at %s; run.max_time_s gives all methods the same time",
-				r.Label, texts[0], last.Label, texts[1])}
+			return []string{
+				fmt.Sprintf("%s ended at %s without a target, %s at %s; run.max_time_s gives all methods the same time",
+					r.Label, texts[0], last.Label, texts[1])}
 		}
 	}
 	return nil

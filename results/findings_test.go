@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // errorsOf returns a run that was evaluated after each round, with these test errors from round 0 on.
@@ -51,17 +53,23 @@ func TestEndWorseThanBest(t *testing.T) {
 		want  string
 		stars []string
 	}{
-		"smooth": {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, level...)}, "a: ends at a test error by rows of 18.0 %, its best was 13.0 % after 3.00 s", nil},
-		"seeds": {[]Run{errorsOf("a", 1, smooth...), errorsOf("a", 2, scaled(smooth, 1.05)...), errorsOf("b", 1, level...), errorsOf("b", 2, level...)},
+		"smooth": {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, level...)},
+			"a: ends at a test error by rows of 18.0 %, its best was 13.0 % after 3.00 s", nil},
+		"seeds": {[]Run{errorsOf("a", 1, smooth...), errorsOf("a", 2, scaled(smooth, 1.05)...),
+			errorsOf("b", 1, level...), errorsOf("b", 2, level...)},
 			"a: ends at a test error by rows of 18.4 %, its best was 13.3 % after 3.00 s", nil},
-		"best":  {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, scaled(level, .8)...)}, "a: ends at a test error by rows of 18.0 %, its best was 13.0 % after 3.00 s", []string{"b"}},
+		"best": {[]Run{errorsOf("a", 1, smooth...), errorsOf("b", 1, scaled(level, .8)...)},
+			"a: ends at a test error by rows of 18.0 %, its best was 13.0 % after 3.00 s", []string{"b"}},
 		"small": {[]Run{errorsOf("a", 1, scaled(smooth, .5)...), errorsOf("b", 1, level...)}, "", []string{"a"}},
 		"jumps": {[]Run{errorsOf("a", 1, jumps...), errorsOf("b", 1, level...)}, "", []string{"b"}},
 		"level": {[]Run{errorsOf("a", 1, level...), errorsOf("b", 1, scaled(level, .9)...)}, "", []string{"b"}},
-		"apart": {[]Run{errorsOf("a", 1, .5, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .28), errorsOf("a", 2, .5, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1), errorsOf("b", 1, level...), errorsOf("b", 2, level...)}, "", []string{"a"}},
+		"apart": {[]Run{errorsOf("a", 1, .5, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .28),
+			errorsOf("a", 2, .5, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1), errorsOf("b", 1, level...),
+			errorsOf("b", 2, level...)}, "", []string{"a"}},
 	} {
 		got := told(c.runs, nil, "end")
-		if c.want == "" && got != nil || c.want != "" && (len(got) != 1 || got[0] != "warning: "+c.want+": the result depends on when it ends") {
+		if c.want == "" && got != nil ||
+			c.want != "" && (len(got) != 1 || got[0] != "warning: "+c.want+": the result depends on when it ends") {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		if got := stars(c.runs); !slices.Equal(got, c.stars) {
@@ -79,22 +87,20 @@ func TestEndsApart(t *testing.T) {
 		return r
 	}
 	runs := []Run{until("a", 5.2), until("b", 5.7), until("central", 0)}
-	if got := told(runs, nil, "ends"); got != nil || !slices.Equal(stars(runs), []string{"central"}) {
-		t.Errorf("%q, stars at %q", got, stars(runs))
-	}
+	got := told(runs, nil, "ends")
+	expect.That(t, got == nil && slices.Equal(stars(runs), []string{"central"}), "%q, stars at %q", got, stars(runs))
 	runs[1] = until("b", 5.8)
-	want := "note: runs end at 5.20 s (a) to 5.80 s (b): errors at the end do not compare; run.max_time_s gives all the same time"
-	if got := told(runs, nil, "ends"); !slices.Equal(got, []string{want}) || stars(runs) != nil {
-		t.Errorf("%q, stars at %q", got, stars(runs))
-	}
+	want := "note: runs end at 5.20 s (a) to 5.80 s (b): errors at the end do not compare; " +
+		"run.max_time_s gives all the same time"
+	got = told(runs, nil, "ends")
+	expect.That(t, slices.Equal(got, []string{want}) && stars(runs) == nil, "%q, stars at %q", got, stars(runs))
 	for i := range runs {
 		for k := range runs[i].Rounds { // timing mode
 			runs[i].Rounds[k].TestError, runs[i].Rounds[k].TrainError = math.NaN(), math.NaN()
 		}
 	}
-	if got := told(runs, nil, "ends"); got != nil {
-		t.Errorf("%q", got)
-	}
+	got = told(runs, nil, "ends")
+	expect.That(t, got == nil, "%q", got)
 }
 
 // Runs are the same if bytes, times and errors are equal in all rounds of all seeds; without errors, as in
@@ -102,7 +108,8 @@ func TestEndsApart(t *testing.T) {
 func TestSameRuns(t *testing.T) {
 	a, b := []float64{.5, .3, .2}, []float64{.5, .31, .2}
 	pair := func(change func(*Run)) []Run {
-		runs := []Run{errorsOf("a", 1, a...), errorsOf("a", 2, b...), errorsOf("b", 1, a...), errorsOf("b", 2, b...), errorsOf("c", 1, .5, .5, .4), errorsOf("c", 2, .5, .5, .4)}
+		runs := []Run{errorsOf("a", 1, a...), errorsOf("a", 2, b...), errorsOf("b", 1, a...), errorsOf("b", 2, b...),
+			errorsOf("c", 1, .5, .5, .4), errorsOf("c", 2, .5, .5, .4)}
 		change(&runs[3])
 		return runs
 	}
@@ -120,27 +127,32 @@ func TestSameRuns(t *testing.T) {
 		"timing": {[]Run{errorsOf("a", 1, math.NaN(), math.NaN()), errorsOf("b", 1, math.NaN(), math.NaN())}, false},
 	} {
 		got := told(c.runs, nil, "same")
-		if c.same != slices.Equal(got, []string{"warning: a and b are the same run: nothing that differs in their settings had an effect"}) || !c.same && got != nil {
+		if c.same != slices.Equal(got,
+			[]string{"warning: a and b are the same run: nothing that differs in their settings had an effect"}) ||
+			!c.same && got != nil {
 			t.Errorf("%s: %q", name, got)
 		}
-		if s := stars(c.runs); c.same && s != nil {
-			t.Errorf("%s: stars at %q", name, s)
-		}
+		s := stars(c.runs)
+		expect.That(t, !c.same || s == nil, "%s: stars at %q", name, s)
 	}
 }
 
 // A target that every seed of every method has at its first evaluation compares nothing; one that a seed
 // has later does.
 func TestTargetAtTheFirstEvaluation(t *testing.T) {
-	runs := []Run{errorsOf("a", 1, 1, .3, .2), errorsOf("a", 2, 1, .3, .2), errorsOf("b", 1, 1, .2, .1), errorsOf("b", 2, 1, .25, .1)}
+	runs := []Run{errorsOf("a", 1, 1, .3, .2), errorsOf("a", 2, 1, .3, .2), errorsOf("b", 1, 1, .2, .1),
+		errorsOf("b", 2, 1, .25, .1)}
 	targets := Targets{{"test_error", .3}, {"test_error", .2}}
-	if got := told(runs, targets, "target"); !slices.Equal(got, []string{"warning: test error by rows 30 % compares nothing: every method has it after one round"}) {
+	if got := told(runs, targets, "target"); !slices.Equal(got,
+		[]string{"warning: test error by rows 30 % compares nothing: every method has it after one round"}) {
 		t.Errorf("%q", got)
 	}
 	for i := range runs {
 		runs[i].Rounds[1].TestError = math.NaN() // evaluated every second round
 	}
-	if got := told(runs, targets, "target"); len(got) != 1 || !strings.HasSuffix(got[0], "30 % and test error by rows 20 % compare nothing: every method has it at the earliest evaluation") {
+	if got := told(runs, targets, "target"); len(got) != 1 ||
+		!strings.HasSuffix(got[0],
+			"30 % and test error by rows 20 % compare nothing: every method has it at the earliest evaluation") {
 		t.Errorf("%q", got)
 	}
 	runs[1].Rounds[2].TestError = .4
@@ -159,40 +171,34 @@ func TestDivergedLoss(t *testing.T) {
 		return r
 	}
 	runs := []Run{with("a", 1, 1, 2, 3e39), with("a", 2, 1, 1, 9), with("b", 1, 1, 50, 9.9), with("b", 2, 1, 1, 1)}
-	want := "warning: a: diverged: the training loss ends at 3e+39, 3e+39 times where it began (1 of 2 runs); lower the step"
-	if got := told(runs, nil, "diverged"); !slices.Equal(got, []string{want}) {
-		t.Errorf("%q", got)
-	}
+	want := "warning: a: diverged: the training loss ends at 3e+39, 3e+39 times where it began (1 of 2 runs); " +
+		"lower the step"
+	got := told(runs, nil, "diverged")
+	expect.That(t, slices.Equal(got, []string{want}), "%q", got)
 	for _, r := range runs[:2] {
 		r.Rounds[2].TestError = .1
 	}
-	if s := stars(runs); s != nil {
-		t.Errorf("stars at %q", s)
-	}
-	if got := told(runs[1:], nil, "diverged"); got != nil {
-		t.Errorf("%q", got)
-	}
+	s := stars(runs)
+	expect.That(t, s == nil, "stars at %q", s)
+	got = told(runs[1:], nil, "diverged")
+	expect.That(t, got == nil, "%q", got)
 	apart := with("a", 1, 1, 2, 50) // P of a method that minimizes its loss alone: the regularizer grows
 	apart.Objective = OwnObjective
-	if got := told([]Run{apart}, nil, "diverged"); got != nil {
-		t.Errorf("%q", got)
-	}
+	got = told([]Run{apart}, nil, "diverged")
+	expect.That(t, got == nil, "%q", got)
 	apart.Rounds[2].Primal = 1e7
-	if got := told([]Run{apart}, nil, "diverged"); len(got) != 1 {
-		t.Errorf("%q", got)
-	}
+	got = told([]Run{apart}, nil, "diverged")
+	expect.That(t, len(got) == 1, "%q", got)
 	apart.Rounds[2].TrainError, apart.Rounds[2].Primal = .9, 50
-	if got := told([]Run{apart}, nil, "diverged"); len(got) != 1 {
-		t.Errorf("%q", got)
-	}
+	got = told([]Run{apart}, nil, "diverged")
+	expect.That(t, len(got) == 1, "%q", got)
 	own := errorsOf("own", 1, .5, .4, .3) // of a learner that declares its loss
 	own.Metrics = []NamedMetric{{Split: "train", Name: "loss"}}
 	for i, x := range []float64{2, 3, 30} {
 		own.Rounds[i].Metrics = []NamedValue{{Split: "train", Name: "loss", Value: x}}
 	}
-	if got := told([]Run{own}, nil, "diverged"); len(got) != 1 {
-		t.Errorf("%q", got)
-	}
+	got = told([]Run{own}, nil, "diverged")
+	expect.That(t, len(got) == 1, "%q", got)
 }
 
 // Clients with few test rows count as much as the others in a mean over clients, and by rows they do not.
@@ -220,9 +226,8 @@ func TestFewTestRows(t *testing.T) {
 					text = m.Text
 				}
 			}
-			if few == 0 && text != "" || few > 0 && text != want {
-				t.Errorf("%s: %d clients with few rows: %q, want %q", metric, few, text, want)
-			}
+			expect.That(t, (few != 0 || text == "") && (few == 0 || text == want),
+				"%s: %d clients with few rows: %q, want %q", metric, few, text, want)
 		}
 	}
 }

@@ -4,19 +4,24 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // meansRun has values of a metric of three clients with 2, 8 and 0 test rows, at the end of a run.
 func meansRun(t *testing.T, method, metric string, real bool, small, large float64) Run {
 	t.Helper()
-	r := Run{ID: method, Experiment: "e", Method: method, Status: Done, Real: real, Metrics: []NamedMetric{ClientMetricOf("test", metric)}}
+	r := Run{ID: method, Experiment: "e", Method: method, Status: Done, Real: real,
+		Metrics: []NamedMetric{ClientMetricOf("test", metric)}}
 	r.Rounds = []Round{unknownRound(), unknownRound()}
 	last := &r.Rounds[1]
 	last.Round, last.TimeS = 1, 1
-	err := last.SetClients(r.Metrics, make([]int32, 3), real, []ClientMetric{{Split: "test", Name: metric, Clients: []int32{0, 1, 2}, Values: []float64{small, large, math.NaN()}, Rows: []int32{2, 8, 0}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t,
+		last.SetClients(r.Metrics, make([]int32, 3), real,
+			[]ClientMetric{
+				{Split: "test", Name: metric, Clients: []int32{0, 1, 2}, Values: []float64{small, large, math.NaN()},
+					Rows: []int32{2, 8, 0}},
+			}))
 	return r
 }
 
@@ -48,22 +53,25 @@ func TestErrorsByRowsAndOverClients(t *testing.T) {
 
 // Another mean puts other methods first: the summary marks those of Run.MainMetric, and names it.
 func TestTheMeanDecidesWhoIsFirst(t *testing.T) {
-	runs := []Run{meansRun(t, "even", ClientError, false, 1.0/2, 1.0/8), meansRun(t, "large", ClientError, false, 0, 3.0/8)}
+	runs := []Run{meansRun(t, "even", ClientError, false, 1.0/2, 1.0/8),
+		meansRun(t, "large", ClientError, false, 0, 3.0/8)}
 	for metric, want := range map[string][]string{
-		"":                      {"at the end, by rows", "  even        20.00 %*", "  large       30.00 % ", "* lowest test error by rows"},
-		"test_error_clients":    {"at the end, mean over clients", "  even        31.25 % ", "  large       18.75 %*", "* lowest test error, mean over clients"},
-		"test_accuracy_clients": {"at the end, mean over clients", "  method    test accuracy", "  large          81.25 %*", "* highest test accuracy, mean over clients"},
+		"": {"at the end, by rows", "  even        20.00 %*", "  large       30.00 % ",
+			"* lowest test error by rows"},
+		"test_error_clients": {"at the end, mean over clients", "  even        31.25 % ", "  large       18.75 %*",
+			"* lowest test error, mean over clients"},
+		"test_accuracy_clients": {"at the end, mean over clients", "  method    test accuracy",
+			"  large          81.25 %*", "* highest test accuracy, mean over clients"},
 	} {
 		for i := range runs {
 			runs[i].MainMetric = metric
 		}
-		text := Summarize(runs, nil).Text(160)
+		text := Summarize(runs, nil).Sections().Text(160)
 		for _, line := range want {
-			if !strings.Contains(text, line) {
-				t.Errorf("%q: the summary lacks %q:\n%s", metric, line, text)
-			}
+			expect.That(t, strings.Contains(text, line), "%q: the summary lacks %q:\n%s", metric, line, text)
 		}
-		if table := errorTable(runs); table.Metric.Name != Main(runs).Name || table.Blocks[0].Rows[0].Best == (metric != "") {
+		if table := errorTable(runs); table.Metric.Name != Main(runs).Name ||
+			table.Blocks[0].Rows[0].Best == (metric != "") {
 			t.Errorf("%q: errors at the end by %s: %+v", metric, table.Metric.Name, table.Blocks[0].Rows)
 		}
 	}

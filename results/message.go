@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"fedsim/internal/tools/columns"
 )
 
 // Level says what a message means for the numbers that it is about.
@@ -20,7 +18,7 @@ const (
 // same messages, each once.
 type Message struct {
 	Level       Level    `json:"level"`
-	About       string   `json:"about"`       // its kind in a word (docs/reading.md)
+	About       string   `json:"about"`       // its kind in a word (docs/results.md)
 	Experiments []string `json:"experiments"` // that it is of; empty: all
 	Text        string   `json:"text"`        // a sentence without its full stop
 }
@@ -36,12 +34,13 @@ func (m Message) String() string {
 
 // Messages returns the messages of all experiments, warnings first. Experiments with the same
 // message share it.
-func (t *Summary) Messages() []Message {
+func (s *Summary) Messages() []Message {
 	all := []Message{}
-	for i := range t.Experiments {
-		e := &t.Experiments[i]
+	for i := range s.Experiments {
+		e := &s.Experiments[i]
 		for _, m := range e.messages {
-			at := slices.IndexFunc(all, func(x Message) bool { return x.Level == m.Level && x.About == m.About && x.Text == m.Text })
+			at := slices.IndexFunc(all,
+				func(x Message) bool { return x.Level == m.Level && x.About == m.About && x.Text == m.Text })
 			if at < 0 {
 				at, all = len(all), append(all, m)
 			}
@@ -49,7 +48,7 @@ func (t *Summary) Messages() []Message {
 		}
 	}
 	for i := range all {
-		if len(all[i].Experiments) == len(t.Experiments) {
+		if len(all[i].Experiments) == len(s.Experiments) {
 			all[i].Experiments = []string{}
 		}
 	}
@@ -57,16 +56,16 @@ func (t *Summary) Messages() []Message {
 	return all
 }
 
-// MessagesText returns messages as lines of text, after a blank line; it is empty without one.
-func MessagesText(messages []Message, width int) string {
-	text := ""
-	for _, m := range messages {
-		text += columns.Wrap(m.String(), width, 2) + "\n"
+// said returns the messages as a section, if there are any.
+func (s *Summary) said() Sections {
+	var section Section
+	for _, m := range s.Messages() {
+		section.Notes = append(section.Notes, m.String())
 	}
-	if text == "" {
-		return ""
+	if section.Notes == nil {
+		return nil
 	}
-	return "\n" + text
+	return Sections{section}
 }
 
 // inform collects the messages of an experiment, given the runs of its rows, and takes the star from
@@ -93,19 +92,19 @@ type affected struct {
 }
 
 // add adds a row, of whose runs n are meant.
-func (x *affected) add(label string, n, of int) {
-	if !slices.Contains(x.labels, label) {
-		x.labels = append(x.labels, label)
+func (a *affected) add(label string, n, of int) {
+	if !slices.Contains(a.labels, label) {
+		a.labels = append(a.labels, label)
 	}
-	x.runs, x.of = x.runs+n, x.of+of
+	a.runs, a.of = a.runs+n, a.of+of
 }
 
 // share says in how many runs it is, if not in all.
-func (x *affected) share() string {
-	if x.runs == x.of {
+func (a *affected) share() string {
+	if a.runs == a.of {
 		return ""
 	}
-	return fmt.Sprintf(" (%d of %d runs)", x.runs, x.of)
+	return fmt.Sprintf(" (%d of %d runs)", a.runs, a.of)
 }
 
 // names lists labels, or the first of many.
@@ -165,7 +164,8 @@ func (e *ExperimentSummary) recorded(runs [][][]Run) []Message {
 	var list []Message
 	for _, x := range kinds {
 		m := Message{Level: x.Level(), About: x.About, Text: x.Text + x.share()}
-		if e.some(func(r *Row) bool { return !slices.Contains(x.labels, e.labelOf(r)) }) || len(x.labels) == 1 && !x.Note {
+		if e.some(func(r *Row) bool { return !slices.Contains(x.labels, e.labelOf(r)) }) ||
+			len(x.labels) == 1 && !x.Note {
 			m.Text = names(x.labels) + ": " + m.Text
 		}
 		if x.others {

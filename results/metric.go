@@ -8,9 +8,9 @@ import (
 )
 
 // Metric is a measure of the model after a round, by which runs are compared, stopped and
-// drawn. Its value in a round is the column of rounds.csv with its name.
+// drawn. Its value in a round is the column of rounds.parquet with its name.
 type Metric struct {
-	Name   string // as in scenarios and in rounds.csv: "test_error"
+	Name   string // as in scenarios and in rounds.parquet: "test_error"
 	Label  string // in tables and on axes, with the mean that the value is: "test error by rows"
 	Unit   string // of the values of a NamedMetric; empty: none
 	Real   string // Label for runs on real targets (Run.Real); empty: Label
@@ -55,27 +55,31 @@ var metrics = []Metric{
 	{Name: "train_error", Label: "training error" + byRows, Real: "training RMSE" + byRows, Share: true},
 	{Name: "test_error", Label: "test error" + byRows, Real: "test RMSE" + byRows, Share: true},
 	{Name: "validation_error", Label: "validation error" + byRows, Real: "validation RMSE" + byRows, Share: true},
-	{Name: "train_error_clients", Label: "training error, " + overClients, Real: "training RMSE, " + overClients, Share: true},
+	{Name: "train_error_clients", Label: "training error, " + overClients, Real: "training RMSE, " + overClients,
+		Share: true},
 	{Name: "test_error_clients", Label: "test error, " + overClients, Real: "test RMSE, " + overClients, Share: true},
-	{Name: "validation_error_clients", Label: "validation error, " + overClients, Real: "validation RMSE, " + overClients, Share: true},
+	{Name: "validation_error_clients", Label: "validation error, " + overClients,
+		Real: "validation RMSE, " + overClients, Share: true},
 }
 
-// accuracies are the metrics that are 1 minus an error of rounds.csv, for classes. A run may
+// accuracies are the metrics that are 1 minus an error of rounds.parquet, for classes. A run may
 // declare its own of the same name.
 var accuracies = func() (list []Metric) {
 	for _, split := range []string{"train", "test", "validation"} {
 		label := split + " accuracy"
 		list = append(list,
-			Metric{Name: split + "_accuracy", Label: label + byRows, Share: true, Higher: true, Complement: split + "_error"},
-			Metric{Name: split + "_accuracy_clients", Label: label + ", " + overClients, Share: true, Higher: true, Complement: split + "_error_clients"})
+			Metric{Name: split + "_accuracy", Label: label + byRows, Share: true, Higher: true,
+				Complement: split + "_error"},
+			Metric{Name: split + "_accuracy_clients", Label: label + ", " + overClients, Share: true, Higher: true,
+				Complement: split + "_error_clients"})
 	}
 	return list
 }()
 
-// Metrics returns the metrics of rounds.csv, in the order in which targets are reported.
+// Metrics returns the metrics of rounds.parquet, in the order in which targets are reported.
 func Metrics() []Metric { return slices.Clone(metrics) }
 
-// MetricNames returns the names of the metrics that need no declaration: those of rounds.csv,
+// MetricNames returns the names of the metrics that need no declaration: those of rounds.parquet,
 // and accuracies.
 func MetricNames() []string {
 	var names []string
@@ -102,14 +106,14 @@ func Accuracies(runs []Run) (list []Metric) {
 	return list
 }
 
-// IsAccuracy reports whether a metric is 1 minus an error of rounds.csv, unless a run
+// IsAccuracy reports whether a metric is 1 minus an error of rounds.parquet, unless a run
 // declares it.
 func IsAccuracy(name string) bool {
 	_, is := named(accuracies, name)
 	return is
 }
 
-// column returns the metric of rounds.csv with a name.
+// column returns the metric of rounds.parquet with a name.
 func column(name string) (m Metric, ok bool) { return named(metrics, name) }
 
 func named(list []Metric, name string) (m Metric, ok bool) {
@@ -120,7 +124,7 @@ func named(list []Metric, name string) (m Metric, ok bool) {
 	return list[i], true
 }
 
-// MetricNamed returns the metric of rounds.csv or the accuracy with a name. For another name,
+// MetricNamed returns the metric of rounds.parquet or the accuracy with a name. For another name,
 // ok is false and the metric is a statistic over clients, or a NamedMetric of which nothing
 // else is known; see MetricOf.
 func MetricNamed(name string) (m Metric, ok bool) {
@@ -141,7 +145,7 @@ func MetricNamed(name string) (m Metric, ok bool) {
 	return Metric{Name: name, Label: strings.ReplaceAll(name, "_", " "), Signed: true}, false
 }
 
-// Metric returns the metric of a name: one of rounds.csv, one that the run declares, an
+// Metric returns the metric of a name: one of rounds.parquet, one that the run declares, an
 // accuracy of a run on classes, or a statistic over clients of a declared one. For another
 // name, ok is false and the metric is NaN in every round of the run.
 func (r *Run) Metric(name string) (m Metric, ok bool) {

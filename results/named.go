@@ -59,7 +59,7 @@ func fullName(split, name string) string {
 }
 
 // Metric returns the metric. An accuracy without a unit is a share, as the errors of
-// rounds.csv are.
+// rounds.parquet are.
 func (m *NamedMetric) Metric() Metric {
 	name := m.FullName()
 	label := m.Name
@@ -72,7 +72,8 @@ func (m *NamedMetric) Metric() Metric {
 	}
 	return Metric{
 		Name: name, Label: label, Unit: m.Unit,
-		Share: m.Name == accuracy && m.Unit == "", Higher: m.Better == "higher" || m.Better == "" && m.Name == accuracy, Signed: true,
+		Share: m.Name == accuracy && m.Unit == "", Higher: m.Better == "higher" || m.Better == "" && m.Name == accuracy,
+		Signed: true,
 	}
 }
 
@@ -81,7 +82,7 @@ const accuracy = "accuracy"
 
 // NamedMetrics returns the metrics that the runs declare, and the statistics over clients
 // that have values in some round, in the order of their first appearance and of
-// WithStatistics. Metrics of rounds.csv are not among them, nor those that have values by
+// WithStatistics. Metrics of rounds.parquet are not among them, nor those that have values by
 // client only.
 func NamedMetrics(runs []Run) []Metric {
 	var list []Metric
@@ -96,9 +97,10 @@ func NamedMetrics(runs []Run) []Metric {
 			m, _ := MetricOf(runs, name)
 			_, column := column(name)
 			declared := isDeclared(r.Metrics, x.Split, x.Name)
-			shown := there[NamedValue{Split: x.Split, Name: x.Name}] || declared && !slices.ContainsFunc(statistics, func(s statistic) bool {
-				return there[NamedValue{Split: x.Split, Name: x.Name + "_" + s.name}]
-			})
+			shown := there[NamedValue{Split: x.Split, Name: x.Name}] ||
+				declared && !slices.ContainsFunc(statistics, func(s statistic) bool {
+					return there[NamedValue{Split: x.Split, Name: x.Name + "_" + s.name}]
+				})
 			if shown && !column && !slices.ContainsFunc(list, func(other Metric) bool { return other.Name == name }) {
 				list = append(list, m)
 			}
@@ -125,7 +127,8 @@ const MostNamed = 1000
 // more than MostNamed.
 func CheckNamed(declared []NamedMetric) error {
 	if len(declared) > MostNamed {
-		return fmt.Errorf("%d metrics are declared: must be at most %d: report values of many clients or classes as a metric by client, or fewer of them", len(declared), MostNamed)
+		return fmt.Errorf("%d metrics are declared: must be at most %d: report values of many clients or classes as "+
+			"a metric by client, or fewer of them", len(declared), MostNamed)
 	}
 	seen := make(map[string]bool, len(declared))
 	for i := range declared {
@@ -138,10 +141,14 @@ func CheckNamed(declared []NamedMetric) error {
 		case !slices.Contains(Directions, m.Better):
 			return fmt.Errorf("metric %q: better = %q: must be one of %q", name, m.Better, Directions)
 		case !isMetricName(m.Name):
-			return fmt.Errorf("metric %q: its name must be 1 to 64 letters, digits, \"_\", \"-\" or \".\", the first a letter", m.Name)
-		case len(m.Unit) > 16 || strings.ContainsFunc(m.Unit, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }):
+			return fmt.Errorf(
+				"metric %q: its name must be 1 to 64 letters, digits, \"_\", \"-\" or \".\", the first a letter",
+				m.Name)
+		case len(m.Unit) > 16 ||
+			strings.ContainsFunc(m.Unit, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }):
 			return fmt.Errorf("metric %q: unit = %q: must be at most 16 bytes of text", name, m.Unit)
-		case reserved && (m.Split == "" || m.Name != "error"), IsAccuracy(name) && m.Split == "", !reserved && isColumn(name):
+		case reserved && (m.Split == "" || m.Name != "error"), IsAccuracy(name) && m.Split == "",
+			!reserved && isColumn(name):
 			return fmt.Errorf("metric %q: must have another name: results have a column of that name", name)
 		case reserved && m.Better == "higher" && !known.Higher:
 			return fmt.Errorf("metric %q: better = %q: must be \"lower\"", name, m.Better)
@@ -161,7 +168,8 @@ func CheckOwn(declared []NamedMetric) error {
 		name := declared[i].FullName()
 		of, s := cutStatistic(name)
 		if present, old := Renamed(name); old {
-			return fmt.Errorf("metric %q: must have another name: it is %q, which follows from values by client", name, present)
+			return fmt.Errorf("metric %q: must have another name: it is %q, which follows from values by client", name,
+				present)
 		}
 		_, column := MetricNamed(of)
 		_, _, _, client := ClientMetricNamed(of)
@@ -169,7 +177,8 @@ func CheckOwn(declared []NamedMetric) error {
 		case name == Epsilon, name == LostRounds:
 			return fmt.Errorf("metric %q: must have another name: it is that of a metric of runs with privacy", name)
 		case s != nil && (column || client || isNamed(declared, of)):
-			return fmt.Errorf("metric %q: must have another name: it is that of a statistic over clients, of %q", name, of)
+			return fmt.Errorf("metric %q: must have another name: it is that of a statistic over clients, of %q", name,
+				of)
 		}
 	}
 	return nil
@@ -178,8 +187,10 @@ func CheckOwn(declared []NamedMetric) error {
 // isColumn reports whether tables, figures or reports have a column of that name, other than an
 // accuracy that runs may declare.
 func isColumn(name string) bool {
-	return slices.ContainsFunc(RoundColumns, func(c Column[Round]) bool { return c.Name == name }) || slices.Contains(YNames, name) && !IsAccuracy(name) ||
-		slices.Contains([]string{"run", "experiment", "method", "algorithm", "seed", "device", "cause", "idle", "excess_s"}, name) || strings.HasPrefix(name, "path_")
+	return slices.ContainsFunc(RoundColumns, func(c Column[Round]) bool { return c.Name == name }) ||
+		slices.Contains(YNames, name) && !IsAccuracy(name) ||
+		slices.Contains([]string{"run", "experiment", "method", "algorithm", "seed", "device", "cause", "idle",
+			"excess_s"}, name) || strings.HasPrefix(name, "path_")
 }
 
 func isMetricName(name string) bool {
@@ -193,7 +204,7 @@ func isMetricName(name string) bool {
 }
 
 // SetNamed sets the named values of a round: those that are declared, in that order. NaN
-// stands for an unknown value and is left out. It also sets the columns of rounds.csv
+// stands for an unknown value and is left out. It also sets the columns of rounds.parquet
 // that these are and that are still NaN: Primal is (train, loss), and the errors are (train,
 // error), (validation, error) and (test, error), or 1 minus the accuracy where there is no error; those over
 // clients come from values by client. A
@@ -234,7 +245,8 @@ func (r *Round) setColumns(declared []NamedMetric) {
 	value := func(split, name, suffix string) float64 {
 		for i := range r.Metrics {
 			if v := &r.Metrics[i]; v.Split == split && v.Name == name+suffix {
-				if at := slices.IndexFunc(declared, func(m NamedMetric) bool { return m.Split == split && m.Name == name }); declared[at].Unit == "%" {
+				if at := slices.IndexFunc(declared,
+					func(m NamedMetric) bool { return m.Split == split && m.Name == name }); declared[at].Unit == "%" {
 					return v.Value / 100
 				}
 				return v.Value
@@ -253,7 +265,8 @@ func (r *Round) setColumns(declared []NamedMetric) {
 	for _, of := range []struct {
 		split               string
 		byRows, overClients *float64
-	}{{"train", &r.TrainError, &r.TrainErrorClients}, {"test", &r.TestError, &r.TestErrorClients}, {"validation", &r.ValidationError, &r.ValidationErrorClients}} {
+	}{{"train", &r.TrainError, &r.TrainErrorClients}, {"test", &r.TestError, &r.TestErrorClients},
+		{"validation", &r.ValidationError, &r.ValidationErrorClients}} {
 		fill(of.byRows, value(of.split, "error", ""), 1-value(of.split, accuracy, ""))
 		fill(of.overClients, value(of.split, "error", "_clients"), 1-value(of.split, accuracy, "_clients"))
 	}
@@ -261,8 +274,8 @@ func (r *Round) setColumns(declared []NamedMetric) {
 
 // SetClients sets the values by client of a round, and the statistics over clients among its
 // named values, which must be set before. training is the number of training rows of each
-// client. Of real targets, the error of a client is a root mean square error. The error names a metric that was not declared or was given twice, or a client
-// that is not one of them, or not in increasing order.
+// client. Of real targets, the error of a client is a root mean square error. The error names a metric that was not
+// declared or was given twice, or a client that is not one of them, or not in increasing order.
 func (r *Round) SetClients(declared []NamedMetric, training []int32, real bool, values []ClientMetric) error {
 	for i := range values {
 		v := &values[i]
@@ -276,7 +289,9 @@ func (r *Round) SetClients(declared []NamedMetric, training []int32, real bool, 
 		last := int32(-1)
 		for _, k := range v.Clients {
 			if k <= last || int(k) >= len(training) {
-				return fmt.Errorf("metric %q by client: client %d: must be the number of a client, 0 to %d, in increasing order", name, k, len(training)-1)
+				return fmt.Errorf(
+					"metric %q by client: client %d: must be the number of a client, 0 to %d, in increasing order",
+					name, k, len(training)-1)
 			}
 			last = k
 		}

@@ -39,34 +39,42 @@ type Run struct {
 	Algorithm  string    `json:"algorithm"` // the registered name
 	Point      []Setting `json:"point,omitempty"`
 	Tuning
-	Seed      uint64         `json:"seed"`
-	Vary      Vary           `json:"vary,omitempty"`         // varied by the seed; empty: VarySystem
-	Real      bool           `json:"real_targets,omitempty"` // the data have real targets: errors are root mean square errors
-	Data      *DataSet       `json:"data,omitempty"`         // nil: nothing is known that the scenario does not say
-	TestRows  *TestRows      `json:"test_rows,omitempty"`    // nil: there are none, or fedsim does not have them
-	External  *ExternalModel `json:"external,omitempty"`     // nil: the model is fedsim's own
-	Protocol  string         `json:"protocol,omitempty"`     // of its rounds (federation.protocol); empty: not known
-	Relative  bool           `json:"relative,omitempty"`     // TimeS counts relative units (federation.cost), not seconds
-	Loss      string         `json:"loss,omitempty"`         // of a row, that the method minimizes (problem.loss): "hinge, one class against the rest"; empty: a program's own
-	Objective string         `json:"objective,omitempty"`    // names the P that the method minimizes, or OwnObjective; empty: not known
-	Status    Status         `json:"status"`
-	Reason    string         `json:"reason,omitempty"` // why the run stalled, empty otherwise
+	Seed uint64 `json:"seed"`
+	Vary Vary   `json:"vary,omitempty"` // varied by the seed; empty: VarySystem
+	// the data have real targets: errors are root mean square errors
+	Real     bool           `json:"real_targets,omitempty"`
+	Data     *DataSet       `json:"data,omitempty"`      // nil: nothing is known that the scenario does not say
+	TestRows *TestRows      `json:"test_rows,omitempty"` // nil: there are none, or fedsim does not have them
+	External *ExternalModel `json:"external,omitempty"`  // nil: the model is fedsim's own
+	Protocol string         `json:"protocol,omitempty"`  // of its rounds (federation.protocol); empty: not known
+	// TimeS counts relative units (federation.cost), not seconds
+	Relative bool `json:"relative,omitempty"`
+	// of a row, that the method minimizes (problem.loss): "hinge, one class against the rest"; empty: a program's own
+	Loss string `json:"loss,omitempty"`
+	// names the P that the method minimizes, or OwnObjective; empty: not known
+	Objective string `json:"objective,omitempty"`
+	Status    Status `json:"status"`
+	Reason    string `json:"reason,omitempty"` // why the run stalled, empty otherwise
 	Reference `json:"-"`
 	Hashes    `json:"-"`
-	Work
-	StopAt     Target    `json:"stop_at,omitzero"`        // the run ends there; none: it has its whole budget
-	ReportLast int       `json:"report_last,omitempty"`   // evaluations whose mean stands for the end of the run, but in P; 0 or 1: the last one
-	MainMetric string    `json:"metric,omitempty"`        // that tables and figures show first (run.metric); empty: DefaultMetric
-	Model      string    `json:"model,omitempty"`         // its file in the folder models; empty when it is not stored
-	Known      int       `json:"known_clients,omitempty"` // clients with state at the end, in a lazy population; 0 in others
-	Warnings   []Warning `json:"warnings,omitempty"`      // what a reader of its numbers must know
-	WallS      float64   `json:"-"`                       // seconds of the real clock
+	Counts
+	StopAt Target `json:"stop_at,omitzero"` // the run ends there; none: it has its whole budget
+	// evaluations whose mean stands for the end of the run, but in P; 0 or 1: the last one
+	ReportLast int `json:"report_last,omitempty"`
+	// that tables and figures show first (run.metric); empty: DefaultMetric
+	MainMetric string `json:"metric,omitempty"`
+	Model      string `json:"model,omitempty"` // its file in the folder models; empty when it is not stored
+	// clients with state at the end, in a lazy population; 0 in others
+	Known    int       `json:"known_clients,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"` // what a reader of its numbers must know
+	WallS    float64   `json:"-"`                  // seconds of the real clock
 	// ProgramTime is the real time of the program of an external model; nil: the model is another, or it was
 	// not measured.
-	ProgramTime *ProgramTime  `json:"-"`
-	Metrics     []NamedMetric `json:"metrics,omitempty"` // that its learner declares; nil for a learner without named metrics
-	Stragglers  *Stragglers   `json:"-"`                 // nil: theta was not measured
-	Rounds      []Round       `json:"-"`
+	ProgramTime *ProgramTime `json:"-"`
+	// that its learner declares; nil for a learner without named metrics
+	Metrics    []NamedMetric `json:"metrics,omitempty"`
+	Stragglers *Stragglers   `json:"-"` // nil: theta was not measured
+	Rounds     []Round       `json:"-"`
 
 	// ByClient has the values by client of the last round that has any, metric by metric.
 	// They may be many: nil unless rundir.AddClients has read them.
@@ -97,11 +105,12 @@ type Hashes struct {
 	ModelHash uint64 // of the bits of the final W
 }
 
-// Work counts what a run computed.
-type Work struct {
-	Events int64  `json:"events"`           // number of events
-	Steps  int64  `json:"steps"`            // coordinate steps or rows on all devices, including lost work
-	Limit  string `json:"limit,omitempty"`  // the option that limits local work, for a method that solves to an accuracy; else empty
+// Counts are the events and the steps of a run.
+type Counts struct {
+	Events int64 `json:"events"` // number of events
+	Steps  int64 `json:"steps"`  // coordinate steps or rows on all devices, including lost work
+	// the option that limits local work, for a method that solves to an accuracy; else empty
+	Limit  string `json:"limit,omitempty"`
 	Capped int64  `json:"capped,omitempty"` // used updates whose local work reached that limit before its accuracy
 }
 
@@ -136,7 +145,8 @@ func ProgramTimeText(runs []Run) string {
 	if sum == (ProgramTime{}) {
 		return ""
 	}
-	return fmt.Sprintf("the program of the model took %s for evaluations and %s for gradients", HumanTime(sum.EvaluateS), HumanTime(sum.GradientS))
+	return fmt.Sprintf("the program of the model took %s for evaluations and %s for gradients",
+		HumanTime(sum.EvaluateS), HumanTime(sum.GradientS))
 }
 
 // Round is the state after a round. Round 0 is the state before the first round. A value
@@ -155,15 +165,18 @@ type Round struct {
 	TrainError, TestError, ValidationError float64
 	// Means over clients of the errors of their rows.
 	TrainErrorClients, TestErrorClients, ValidationErrorClients float64
-	Available                                                   int     // devices that could be asked when the round began; UnknownCount where nobody counts
-	Participants                                                int     // devices whose update the server used
-	Dropped                                                     int     // devices that dropped out, became unavailable or were depleted
-	Late                                                        int     // devices whose response was late
-	FLOPs                                                       float64 // on all devices, this round
-	BytesDown                                                   float64 // this round
-	BytesUp                                                     float64
-	EnergyJ                                                     float64   // all devices, this round
-	Values                                                      []float64 // of declared columns; shorter: not known
+	// devices that could be asked when the round began; UnknownCount where nobody counts
+	Available    int
+	Participants int // devices whose update the server used
+	// devices that dropped out, became unavailable or were depleted
+	Dropped   int
+	Late      int     // devices whose response was late
+	Staleness float64 // mean of the updates that the server used; see RoundColumns
+	FLOPs     float64 // on all devices, this round
+	BytesDown float64 // this round
+	BytesUp   float64
+	EnergyJ   float64   // all devices, this round
+	Values    []float64 // of declared columns; shorter: not known
 	// Thetas are the accuracies of the local solves by device, theta_t^h of eq.
 	// localSolutionQuality2a: 0 exact, 1 no progress or no update that the server used, more than 1
 	// for a method whose update made the subproblem worse, NaN for an update of an earlier round.
@@ -178,30 +191,61 @@ type Round struct {
 	Client        func(client int) ClientFacts
 }
 
-// RoundColumns are the columns of rounds.csv after those that identify the run. Labels of metrics
+// RoundColumns are the columns of rounds.parquet after those that identify the run. Labels of metrics
 // are those of Metrics.
 var RoundColumns = []Column[Round]{
-	{Kind: StateColumn, Name: "outer", Doc: "coupling updates made so far", Field: func(r *Round) any { return &r.Outer }},
-	{Kind: KeyColumn, Name: "round", Label: "rounds", Doc: "rounds made so far, over all outer iterations; 0 is the state before the first", Field: func(r *Round) any { return &r.Round }},
-	{Kind: TimeColumn, Name: "time_s", Unit: "s", Label: "virtual time", Doc: "virtual time at the end of the round; relative units where federation.cost is not physical", Field: func(r *Round) any { return &r.TimeS }},
+	{Kind: StateColumn, Name: "outer", Doc: "coupling updates made so far",
+		Field: func(r *Round) any { return &r.Outer }},
+	{Kind: KeyColumn, Name: "round", Label: "rounds",
+		Doc:   "rounds made so far, over all outer iterations; 0 is the state before the first",
+		Field: func(r *Round) any { return &r.Round }},
+	{Kind: TimeColumn, Name: "time_s", Unit: "s", Label: "virtual time",
+		Doc:   "virtual time at the end of the round; relative units where federation.cost is not physical",
+		Field: func(r *Round) any { return &r.TimeS }},
 	{Kind: MetricColumn, Name: "primal", Doc: "objective P(W)", Field: func(r *Round) any { return &r.Primal }},
-	{Kind: MetricColumn, Name: "dual", Doc: "dual objective D(alpha); empty for methods without dual variables", Field: func(r *Round) any { return &r.Dual }},
+	{Kind: MetricColumn, Name: "dual", Doc: "dual objective D(alpha); empty for methods without dual variables",
+		Field: func(r *Round) any { return &r.Dual }},
 	{Kind: MetricColumn, Name: "gap", Doc: "duality gap P + D", Field: func(r *Round) any { return &r.Gap }},
-	{Kind: MetricColumn, Name: Suboptimality, Doc: "(P - P*) / |P* - R(0)|", Field: func(r *Round) any { return &r.Suboptimality }},
-	{Kind: MetricColumn, Name: "train_error", Doc: "share of all training rows with wrong signs or classes; of real targets, the root mean square error of all rows", Field: func(r *Round) any { return &r.TrainError }},
-	{Kind: MetricColumn, Name: "test_error", Doc: "the same on test rows", Field: func(r *Round) any { return &r.TestError }},
-	{Kind: MetricColumn, Name: "validation_error", Doc: "the same on validation rows", Field: func(r *Round) any { return &r.ValidationError }},
-	{Kind: MetricColumn, Name: "train_error_clients", Doc: "mean over clients of the error on the training rows of each, whatever their number", Field: func(r *Round) any { return &r.TrainErrorClients }},
-	{Kind: MetricColumn, Name: "test_error_clients", Doc: "the same on test rows", Field: func(r *Round) any { return &r.TestErrorClients }},
-	{Kind: MetricColumn, Name: "validation_error_clients", Doc: "the same on validation rows", Field: func(r *Round) any { return &r.ValidationErrorClients }},
-	{Kind: StateColumn, Name: "available", Label: "clients available", Optional: true, Doc: "clients that could be selected when the round began: available, and without a response that they still owe; empty in round 0, under protocol asynchronous, and where a program chooses the clients itself", Field: func(r *Round) any { return &r.Available }},
-	{Kind: CostColumn, Name: "participants", Label: "responses used", Doc: "clients whose update the server used", Field: func(r *Round) any { return &r.Participants }},
-	{Kind: CostColumn, Name: "dropped", Label: "clients dropped", Doc: "clients that dropped out, became unavailable, or whose battery was depleted", Field: func(r *Round) any { return &r.Dropped }},
-	{Kind: CostColumn, Name: "late", Label: "late responses", Doc: "clients whose response was late", Field: func(r *Round) any { return &r.Late }},
-	{Kind: CostColumn, Name: "flops", Unit: "FLOP", Label: "work of all devices", Doc: "on all devices in the round, one multiply or one add being 1", Field: func(r *Round) any { return &r.FLOPs }},
-	{Kind: CostColumn, Name: "bytes_down", Unit: "B", Label: "data sent to devices", Doc: "sent to devices in the round", Field: func(r *Round) any { return &r.BytesDown }},
-	{Kind: CostColumn, Name: "bytes_up", Unit: "B", Label: "data sent to the server", Doc: "sent by devices in the round", Field: func(r *Round) any { return &r.BytesUp }},
-	{Kind: CostColumn, Name: "energy_j", Unit: "J", Label: "energy of all devices", Doc: "drawn by all devices in the round", Field: func(r *Round) any { return &r.EnergyJ }},
+	{Kind: MetricColumn, Name: Suboptimality, Doc: "(P - P*) / |P* - R(0)|",
+		Field: func(r *Round) any { return &r.Suboptimality }},
+	{Kind: MetricColumn, Name: "train_error", Doc: "share of all training rows with wrong signs or classes; " +
+		"of real targets, the root mean square error of all rows", Field: func(r *Round) any { return &r.TrainError }},
+	{Kind: MetricColumn, Name: "test_error", Doc: "the same on test rows",
+		Field: func(r *Round) any { return &r.TestError }},
+	{Kind: MetricColumn, Name: "validation_error", Doc: "the same on validation rows",
+		Field: func(r *Round) any { return &r.ValidationError }},
+	{Kind: MetricColumn, Name: "train_error_clients",
+		Doc:   "mean over clients of the error on the training rows of each, whatever their number",
+		Field: func(r *Round) any { return &r.TrainErrorClients }},
+	{Kind: MetricColumn, Name: "test_error_clients", Doc: "the same on test rows",
+		Field: func(r *Round) any { return &r.TestErrorClients }},
+	{Kind: MetricColumn, Name: "validation_error_clients", Doc: "the same on validation rows",
+		Field: func(r *Round) any { return &r.ValidationErrorClients }},
+	{Kind: StateColumn, Name: "available", Label: "clients available", Optional: true,
+		Doc: "clients that could be selected when the round began: available, and without a response that they still " +
+			"owe; empty in round 0, under protocol asynchronous, and where a program chooses the clients itself",
+		Field: func(r *Round) any { return &r.Available }},
+	{Kind: CostColumn, Name: "participants", Label: "responses used", Doc: "clients whose update the server used",
+		Field: func(r *Round) any { return &r.Participants }},
+	{Kind: CostColumn, Name: "dropped", Label: "clients dropped",
+		Doc:   "clients that dropped out, became unavailable, or whose battery was depleted",
+		Field: func(r *Round) any { return &r.Dropped }},
+	{Kind: CostColumn, Name: "late", Label: "late responses", Doc: "clients whose response was late",
+		Field: func(r *Round) any { return &r.Late }},
+	{Kind: StateColumn, Name: "staleness", Label: "staleness of updates", Optional: true,
+		Doc: "mean over the updates that the server used of how old each was: by how many rounds it was late; " +
+			"without rounds, how many others the server had used since it sent the client the model; empty " +
+			"without an update",
+		Field: func(r *Round) any { return &r.Staleness }},
+	{Kind: CostColumn, Name: "flops", Unit: "FLOP", Label: "work of all devices",
+		Doc:   "on all devices in the round, one multiply or one add being 1",
+		Field: func(r *Round) any { return &r.FLOPs }},
+	{Kind: CostColumn, Name: "bytes_down", Unit: "B", Label: "data sent to devices",
+		Doc: "sent to devices in the round", Field: func(r *Round) any { return &r.BytesDown }},
+	{Kind: CostColumn, Name: "bytes_up", Unit: "B", Label: "data sent to the server",
+		Doc: "sent by devices in the round", Field: func(r *Round) any { return &r.BytesUp }},
+	{Kind: CostColumn, Name: "energy_j", Unit: "J", Label: "energy of all devices",
+		Doc: "drawn by all devices in the round", Field: func(r *Round) any { return &r.EnergyJ }},
 }
 
 // NewRound returns a round whose metrics, and counts that may be unknown, are unknown; the other
@@ -259,6 +303,15 @@ func (r *Run) Total() Round {
 		c.Set(&sum, total)
 	}
 	return sum
+}
+
+// SeedsOf returns the seeds of runs, in their order.
+func SeedsOf(runs []Run) (seeds []uint64) {
+	for i := range runs {
+		seeds = append(seeds, runs[i].Seed)
+	}
+	slices.Sort(seeds)
+	return slices.Compact(seeds)
 }
 
 // SweptKeys returns the swept keys of the runs, in the order of their first appearance.

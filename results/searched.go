@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"fedsim/internal/tools/columns"
 )
 
 // Range is the values of an option that tuning tried.
@@ -67,7 +65,8 @@ type Searched struct {
 func SearchedOf(runs []Run) []Searched {
 	var found []Searched
 	for _, group := range groupBy(runs, func(r *Run) string { return r.Experiment + "\n" + r.Method }) {
-		s := Searched{Experiment: group[0].Experiment, Method: group[0].Method, Trials: [2]int{group[0].Trials, group[0].Trials}}
+		s := Searched{Experiment: group[0].Experiment, Method: group[0].Method,
+			Trials: [2]int{group[0].Trials, group[0].Trials}}
 		for i := range group {
 			r := &group[i]
 			s.Trials = [2]int{min(s.Trials[0], r.Trials), max(s.Trials[1], r.Trials)}
@@ -89,15 +88,10 @@ func SearchedOf(runs []Run) []Searched {
 	return found
 }
 
-// SearchedText lists the ranges that tuning searched, in lines of at most width characters; it is
-// empty without tuning.
-func SearchedText(runs []Run, width int) string {
-	found := SearchedOf(runs)
-	if len(found) == 0 {
-		return ""
-	}
-	text := "\nsearched by tuning (docs/tuning.md):\n"
-	for _, s := range found {
+// searched lists the ranges that tuning searched.
+func searched(runs []Run) Section {
+	section := Section{Title: "searched by tuning (docs/methods.md#tuning)"}
+	for _, s := range SearchedOf(runs) {
 		var ranges []string
 		for _, r := range s.Ranges {
 			ranges = append(ranges, r.String())
@@ -106,7 +100,8 @@ func SearchedText(runs []Run, width int) string {
 		if s.Trials[1] > s.Trials[0] {
 			trials += fmt.Sprintf(" to %d", s.Trials[1])
 		}
-		text += columns.Wrap(fmt.Sprintf("%s, %s: %s; %s trials", s.Experiment, s.Method, strings.Join(ranges, ", "), trials), width, 2) + "\n"
+		section.Notes = append(section.Notes,
+			fmt.Sprintf("%s, %s: %s; %s trials", s.Experiment, s.Method, strings.Join(ranges, ", "), trials))
 	}
-	return text
+	return section
 }

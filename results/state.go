@@ -9,22 +9,22 @@ type RoundCoder struct {
 }
 
 // Code writes a round, or reads it. Measures of columns that were not written stay as they are.
-func (x *RoundCoder) Code(c *Coder, r *Round) {
-	if x.own == "" {
-		x.own = ColumnNames(RoundColumns)
+func (rc *RoundCoder) Code(c *Coder, r *Round) {
+	if rc.own == "" {
+		rc.own = ColumnNames(RoundColumns)
 	}
 	names := "" // the same as before
-	if !c.Reads() && x.names != x.own {
-		names = x.own
+	if !c.Reads() && rc.names != rc.own {
+		names = rc.own
 	}
 	if c.String(&names); names != "" {
 		columns, err := ColumnsNamed(RoundColumns, names, new(Round))
 		if err != nil {
 			c.Fail(err)
 		}
-		x.names, x.columns = names, columns
+		rc.names, rc.columns = names, columns
 	}
-	CodeRecord(c, x.columns, r)
+	CodeRecord(c, rc.columns, r)
 	n := c.Count(len(r.Thetas))
 	if c.Reads() {
 		r.Thetas = nil

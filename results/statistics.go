@@ -36,8 +36,10 @@ var statistics = []statistic{
 	{name: "clients", label: overClients, head: "mean", of: func(v clientValues) float64 { return mean(v.values) }},
 	{name: "sd", label: "client sd", head: "sd", of: clientValues.sd, spread: true},
 	{name: "worst10", label: "worst 10 % of clients", head: "worst 10 %", of: clientValues.worst},
-	{name: "p10", label: "client p10", head: "p10", of: func(v clientValues) float64 { return quantile(v.sorted, 0.1) }},
-	{name: "p90", label: "client p90", head: "p90", of: func(v clientValues) float64 { return quantile(v.sorted, 0.9) }},
+	{name: "p10", label: "client p10", head: "p10",
+		of: func(v clientValues) float64 { return quantile(v.sorted, 0.1) }},
+	{name: "p90", label: "client p90", head: "p90",
+		of: func(v clientValues) float64 { return quantile(v.sorted, 0.9) }},
 	{name: "jain", label: "Jain's index", head: "Jain", of: clientValues.jain, own: true},
 }
 
@@ -182,7 +184,8 @@ func clientStatistics(runs []Run) (groups [][]Metric) {
 			var group []Metric
 			for _, x := range WithStatistics([]NamedMetric{of}) {
 				own := x.Name == of.Name
-				if m, _ := MetricOf(runs, x.FullName()); own || there[NamedValue{Split: x.Split, Name: x.Name}] && !isDeclared(r.Metrics, x.Split, x.Name) {
+				if m, _ := MetricOf(runs, x.FullName()); own ||
+					there[NamedValue{Split: x.Split, Name: x.Name}] && !isDeclared(r.Metrics, x.Split, x.Name) {
 					group = append(group, m)
 				}
 			}
@@ -205,7 +208,8 @@ func MainStatistics(runs []Run) (label string, list []Metric) {
 	if len(groups) == 0 {
 		return "", nil
 	}
-	list = groups[max(0, slices.IndexFunc(groups, func(g []Metric) bool { return strings.HasPrefix(g[0].Name, "test_") }))]
+	list =
+		groups[max(0, slices.IndexFunc(groups, func(g []Metric) bool { return strings.HasPrefix(g[0].Name, "test_") }))]
 	label, _ = list[0].Parts(slices.ContainsFunc(runs, func(r Run) bool { return r.Real }))
 	return label, list
 }
@@ -259,7 +263,8 @@ func (r *Round) setStatistics(declared []NamedMetric, real bool) {
 // statistics returns the value by rows of a declared metric, and the statistics of its values whose names are
 // not taken. One that is not finite is not known: values near the largest numbers have sums beyond
 // them, which no report can show.
-func (c *ClientMetric) statistics(declared []NamedMetric, of *NamedMetric, taken map[string]bool, squares bool) []NamedValue {
+func (c *ClientMetric) statistics(declared []NamedMetric, of *NamedMetric, taken map[string]bool,
+	squares bool) []NamedValue {
 	metric, _ := (&Run{Metrics: declared}).Metric(of.FullName())
 	v := clientValues{higher: metric.Higher}
 	for i, x := range c.Values {

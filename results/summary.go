@@ -33,8 +33,10 @@ type ExperimentSummary struct {
 	Main       []Metric // those of Clients that are shown: MainStatistics
 	Blocks     []Block
 
+	settled  []Settled // see Summary.Settle
 	messages []Message // see Summary.Messages
-	short    bool      // without medians and restricted means
+	goals    []Metric  // by target
+	chosen   bool      // see Chosen
 }
 
 // Block is a set of rows that are compared.
@@ -67,6 +69,7 @@ type Row struct {
 	Capped   int64     `json:"-"` // the number of these whose local work reached the limit before its accuracy
 	Best     bool      `json:"-"` // End is the best of the block, not all are equal, and no message doubts it
 
+	end                 Estimate
 	longest             float64 // the virtual time at the end of the run that ends last
 	doubted, endDoubted bool    // by a message: all of its numbers, those at the end
 	stopped             bool    // a run ended at StopAt
@@ -106,7 +109,8 @@ type Cell struct {
 	// is not, or that of the fastest is zero.
 	Ratio float64 `json:"ratio"`
 
-	bound Amounts // the least AtLeast of rows of the block whose cost is not known; infinite without one
+	bound Amounts  // the least AtLeast of rows of the block whose cost is not known; infinite without one
+	end   Estimate // of the metric of the target at the end
 }
 
 // Chosen returns the target of runs that have none: the highest whole percent of test accuracy that each reached
@@ -155,7 +159,7 @@ func Summarize(runs []Run, targets Targets) Summary {
 		}
 		e := summarize(group, Chosen(group))
 		for i := range e.Texts {
-			e.Texts[i] += ", chosen: all reached it"
+			e.Texts[i], e.chosen = e.Texts[i]+", chosen: all reached it", true
 		}
 		t.Experiments = append(t.Experiments, e)
 	}
@@ -163,7 +167,8 @@ func Summarize(runs []Run, targets Targets) Summary {
 }
 
 func summarize(runs []Run, targets Targets) ExperimentSummary {
-	e := ExperimentSummary{Experiment: runs[0].Experiment, RowKey: rowKey(runs), Vary: runs[0].Vary, Last: lastOf(runs), Targets: targets, ByP: ComparableByP(runs), Metric: Main(runs)}
+	e := ExperimentSummary{Experiment: runs[0].Experiment, RowKey: RowKey(runs), Vary: runs[0].Vary, Last: lastOf(runs),
+		Targets: targets, ByP: ComparableByP(runs), Metric: Main(runs)}
 	if slices.ContainsFunc(runs, func(r Run) bool { return r.Vary != e.Vary }) {
 		e.Vary = ""
 	}
@@ -174,7 +179,9 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 	}
 	for _, t := range targets {
 		m, _ := MetricOf(runs, t.Metric)
-		e.Known = append(e.Known, (e.ByP || !t.MeasuresP()) && slices.ContainsFunc(runs, func(r Run) bool { return m.Known(&r) }))
+		e.goals = append(e.goals, m)
+		e.Known = append(e.Known,
+			(e.ByP || !t.MeasuresP()) && slices.ContainsFunc(runs, func(r Run) bool { return m.Known(&r) }))
 		e.Texts = append(e.Texts, t.Text(runs...))
 	}
 	e.Clients = ClientStatistics(runs)
@@ -192,7 +199,8 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 				row.Sampled = append(row.Sampled, Setting{key, seeds[0].ValueOf(key)})
 			}
 			row.Point, row.LabelOf = slices.Concat(b.Point, row.Sampled), e.RowKey
-			row.Metric, row.End = e.Metric.Name, e.Metric.AtEnd(seeds)
+			row.Metric, row.end = e.Metric.Name, e.Metric.AtEnd(seeds)
+			row.End = row.end.Mean
 			for _, m := range slices.Concat(e.Named, e.Clients) {
 				if !slices.ContainsFunc(row.Metrics, func(v MetricValue) bool { return v.Name == m.Name }) {
 					row.Metrics = append(row.Metrics, m.ValueAtEnd(seeds))
@@ -242,8 +250,8 @@ func (e *ExperimentSummary) point(r *Run) []Setting {
 // label returns the label of the row of a run.
 func (e *ExperimentSummary) label(r *Run) string { return r.ValueOf(e.RowKey) }
 
-// rowKey returns the key that distinguishes the rows of an experiment.
-func rowKey(runs []Run) string {
+// RowKey returns the key that distinguishes the rows of an experiment.
+func RowKey(runs []Run) string {
 	values := func(key string) int { return len(groupBy(runs, func(r *Run) string { return r.ValueOf(key) })) }
 	if values("method") > 1 {
 		return "method"
@@ -344,14 +352,15 @@ func newRow(label string, seeds []Run, targets Targets) Row {
 		}
 	}
 	for _, x := range targets {
-		row.Cells = append(row.Cells, Cell{x, MeanCostOf(seeds, x), math.NaN(), all(math.Inf(1))})
+		m, _ := MetricOf(seeds, x.Metric)
+		row.Cells = append(row.Cells, Cell{x, MeanCostOf(seeds, x), math.NaN(), all(math.Inf(1)), m.AtEnd(seeds)})
 	}
 	return row
 }
 
 // ValueAtEnd returns AtEnd with the name of the metric.
 func (m *Metric) ValueAtEnd(runs []Run) MetricValue {
-	return MetricValue{m.Name, m.Unit, m.Higher, m.AtEnd(runs)}
+	return MetricValue{m.Name, m.Unit, m.Higher, m.AtEnd(runs).Mean}
 }
 
 // value returns the value of a metric of the row at the end; NaN without one.
@@ -364,12 +373,13 @@ func (r *Row) value(metric string) float64 {
 	return math.NaN()
 }
 
-// AtEnd returns Run.AtEnd of the metric, mean over runs; NaN when a run has none.
-func (m *Metric) AtEnd(runs []Run) (mean float64) {
+// AtEnd returns the estimate of Run.AtEnd of the metric over runs; it is unknown when a run has none.
+func (m *Metric) AtEnd(runs []Run) Estimate {
+	values := make([]float64, len(runs))
 	for i := range runs {
-		mean += runs[i].AtEnd(m).Mean / float64(len(runs))
+		values[i] = runs[i].AtEnd(m).Mean
 	}
-	return mean
+	return EstimateOf(values)
 }
 
 // add adds one of n runs to the means.

@@ -10,28 +10,79 @@ import (
 	"fedsim/internal/tools/columns"
 )
 
-// Text returns the summary as text tables of the given width in characters: a table for each
-// experiment and point, and the messages below.
-func (t Summary) Text(width int) string {
-	var b strings.Builder
-	for i := range t.Experiments {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		t.Experiments[i].write(&b, width)
+// Sections are an output, with a method for each form; a Section is a table with sentences.
+type (
+	Sections    = columns.Sections
+	Section     = columns.Section
+	Table       = columns.Table
+	ColumnGroup = columns.Group
+	TableBlock  = columns.Block
+	File        = columns.File
+)
+
+// Sections returns a table for each experiment, with its points, and the messages.
+func (s Summary) Sections() (list Sections) {
+	for i := range s.Experiments {
+		list = append(list, s.Experiments[i].section())
 	}
-	return b.String() + MessagesText(t.Messages(), width)
+	return append(list, s.said()...)
 }
 
-// write writes the table of the experiment.
-func (e *ExperimentSummary) write(b *strings.Builder, width int) {
-	fmt.Fprintf(b, "%s\n\n", columns.Wrap(e.heading(), width, 0))
-	text := columns.Table{Label: e.RowHead(), Groups: e.Columns()}
-	for k := range e.Blocks {
-		text.Blocks = append(text.Blocks, columns.Block{Title: SettingsText(e.Blocks[k].Point), Rows: e.Cells(&e.Blocks[k]), Notes: e.Remarks(&e.Blocks[k])})
+// section returns the table of the experiment: the final models, their cost, statistics over clients, the cost of
+// each target whose metric is known, and notes on runs that stalled or were interrupted. The best cells of a block
+// are those with the lowest time, bytes and energy to each target, and with the best final sub-optimality, error
+// and declared metrics; a column with equal values has none.
+func (e *ExperimentSummary) section() Section {
+	s := Section{Title: e.Caption(), Notes: slices.Concat(e.Verdicts(), e.Notes()),
+		Table: columns.Table{Label: e.RowHead()}}
+	if e.Experiment != "" {
+		s.Title = e.Experiment + ": " + s.Title
 	}
-	text.Write(b, width)
-	writeNotes(b, slices.Concat(e.Verdicts(), e.Notes()), width)
+	parts := e.parts()
+	for _, part := range parts {
+		g := columns.Group{Title: part.title, Left: part.left}
+		for _, c := range part.columns {
+			g.Heads = append(g.Heads, c.head)
+		}
+		s.Table.Groups = append(s.Table.Groups, g)
+	}
+	for i := range e.Blocks {
+		b := &e.Blocks[i]
+		block := columns.Block{Title: SettingsText(b.Point), Notes: e.Remarks(b)}
+		for k := range b.Rows {
+			block.Rows = append(block.Rows, []string{b.Rows[k].Text()})
+		}
+		for _, part := range parts {
+			for _, c := range part.columns {
+				block.Best = append(block.Best, b.best(&c, len(block.Rows[0]), part.end)...)
+				for k := range b.Rows {
+					block.Rows[k] = append(block.Rows[k], c.cell(b, &b.Rows[k]))
+				}
+			}
+		}
+		s.Table.Blocks = append(s.Table.Blocks, block)
+	}
+	return s
+}
+
+// best returns the cells with the lowest value of a column, unless a message doubts it; end: at the end of the runs.
+func (b *Block) best(c *endColumn, at int, end bool) (cells [][2]int) {
+	if c.by == nil {
+		return nil
+	}
+	least, most := math.Inf(1), math.Inf(-1)
+	for i := range b.Rows {
+		if v := c.by(&b.Rows[i]); !math.IsNaN(v) {
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	for i := range b.Rows {
+		r := &b.Rows[i]
+		if least < most && c.by(r) == least && !r.doubted && !(end && r.endDoubted) {
+			cells = append(cells, [2]int{i, at})
+		}
+	}
+	return cells
 }
 
 // Caption describes the numbers.
@@ -48,14 +99,6 @@ func (e *ExperimentSummary) Caption() string {
 		text += "; * " + e.Metric.extreme() + " " + e.Metric.LabelFor(e.real())
 	}
 	return text
-}
-
-// heading is the experiment's name and the caption.
-func (e *ExperimentSummary) heading() string {
-	if e.Experiment == "" {
-		return e.Caption()
-	}
-	return e.Experiment + ": " + e.Caption()
 }
 
 // endColumn is a column about the end of the runs.
@@ -87,7 +130,7 @@ func amountCell(in amountUnits, of func(*Row) float64) func(*Block, *Row) string
 func timeCell(of func(*Row) float64) func(*Block, *Row) string {
 	seconds := amountCell(timeUnits, of)
 	return func(b *Block, r *Row) string {
-		if v := of(r); r.Totals.Relative && !math.IsNaN(v) {
+		if v := of(r); r.Totals.Relative {
 			return TimeText(v, true)
 		}
 		return seconds(b, r)
@@ -112,7 +155,8 @@ func (e *ExperimentSummary) joules() bool {
 // endColumns returns the columns about the final models and about their cost, without
 // those for which no run has a value. Metric is first. Heads are without the mean over clients of the title.
 func (e *ExperimentSummary) endColumns() (model, cost []endColumn) {
-	learns, real, optimum := e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.Primal) }), e.real(), e.some(func(r *Row) bool { return !math.IsNaN(r.Last) })
+	learns, real, optimum := e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.Primal) }), e.real(),
+		e.some(func(r *Row) bool { return !math.IsNaN(r.Last) })
 	mark := ""
 	if e.marksBest() {
 		mark = " "
@@ -137,9 +181,12 @@ func (e *ExperimentSummary) endColumns() (model, cost []endColumn) {
 			}
 			return e.Metric.Format(r.End, real) + mark
 		}, by(&e.Metric, end)},
-		{heldWhat, held.Name != e.Metric.Name && e.some(func(r *Row) bool { return !math.IsNaN(heldOut(r)) }), func(_ *Block, r *Row) string { return held.Format(heldOut(r), real) }, heldOut},
-		{"sub-optimality", optimum && e.showsP() && e.Metric.Name != Suboptimality, func(_ *Block, r *Row) string { return distance.Format(r.Last, false) }, last},
-		{headP, learns && !optimum && e.showsP(), func(_ *Block, r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }, nil},
+		{heldWhat, held.Name != e.Metric.Name && e.some(func(r *Row) bool { return !math.IsNaN(heldOut(r)) }),
+			func(_ *Block, r *Row) string { return held.Format(heldOut(r), real) }, heldOut},
+		{"sub-optimality", optimum && e.showsP() && e.Metric.Name != Suboptimality,
+			func(_ *Block, r *Row) string { return distance.Format(r.Last, false) }, last},
+		{headP, learns && !optimum && e.showsP(),
+			func(_ *Block, r *Row) string { return orNone(r.Totals.Primal, 'g', 5) }, nil},
 	}
 	for i := range e.Named {
 		m := &e.Named[i]
@@ -179,7 +226,9 @@ func (e *ExperimentSummary) heldOut() (m Metric, of func(*Row) float64) {
 // showsP reports whether P, or what is derived from it, says something of the rows: all minimize it, and a target is
 // of it or there are no errors.
 func (e *ExperimentSummary) showsP() bool {
-	return e.ByP && (slices.ContainsFunc(e.Targets, Target.MeasuresP) || !e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.TestError) }))
+	return e.ByP &&
+		(slices.ContainsFunc(e.Targets, Target.MeasuresP) ||
+			!e.some(func(r *Row) bool { return !math.IsNaN(r.Totals.TestError) }))
 }
 
 // clientColumns returns the columns with statistics over clients.
@@ -187,37 +236,42 @@ func (e *ExperimentSummary) clientColumns() []endColumn {
 	list, real := make([]endColumn, len(e.Main)), e.real()
 	for i := range e.Main {
 		m := &e.Main[i]
-		list[i] = endColumn{m.Head(), true, func(_ *Block, r *Row) string { return m.Format(r.value(m.Name), real) }, nil}
+		list[i] = endColumn{m.Head(), true, func(_ *Block, r *Row) string { return m.Format(r.value(m.Name), real) },
+			nil}
 	}
 	return list
 }
 
 // targetColumns returns the columns about the cost of a target.
 func (e *ExperimentSummary) targetColumns(k int) []endColumn {
-	column := func(head string, there bool, in func(func(*Row) float64) func(*Block, *Row) string, of func(*Amounts) float64) endColumn {
-		cell := in(func(r *Row) float64 { return of(&r.Cells[k].AtLeast) })
-		text := func(b *Block, r *Row) string { return r.Cells[k].Format(cell(b, r)) }
-		return endColumn{head, there, text, func(r *Row) float64 {
-			c := &r.Cells[k]
-			if v := of(&c.Amounts); v < of(&c.bound) || c.Seeds() == 0 {
-				return v
-			}
-			return math.Inf(1) // not the best
-		}}
-	}
+	column :=
+		func(head string, there bool, in func(func(*Row) float64) func(*Block, *Row) string,
+			of func(*Amounts) float64) endColumn {
+			cell := in(func(r *Row) float64 { return of(&r.Cells[k].AtLeast) })
+			text := func(b *Block, r *Row) string { return r.Cells[k].Format(cell(b, r)) }
+			return endColumn{head, there, text, func(r *Row) float64 {
+				c := &r.Cells[k]
+				if v := of(&c.Amounts); v < of(&c.bound) || c.Seeds() == 0 {
+					return v
+				}
+				return math.Inf(1) // not the best
+			}}
+		}
 	in := func(units amountUnits) func(func(*Row) float64) func(*Block, *Row) string {
 		return func(of func(*Row) float64) func(*Block, *Row) string { return amountCell(units, of) }
 	}
 	time := func(a *Amounts) float64 { return a.TimeS }
 	list := []endColumn{
-		{"rounds", true, func(_ *Block, r *Row) string { return r.Cells[k].Format(CountText(r.Cells[k].AtLeast.Rounds)) }, nil},
+		{"rounds", true,
+			func(_ *Block, r *Row) string { return r.Cells[k].Format(CountText(r.Cells[k].AtLeast.Rounds)) }, nil},
 		column("time", true, timeCell, time),
 		{"ratio", true, func(_ *Block, r *Row) string { return r.Cells[k].ratio() }, nil},
 		column("sent", true, in(byteUnits), func(a *Amounts) float64 { return a.Bytes }),
 		column("energy", e.joules(), energyCell, func(a *Amounts) float64 { return a.EnergyJ }),
 	}
 	for _, c := range Heads() {
-		list = append(list, column(c.Head, e.counts(c), in(unitsOf(c.Unit)), func(a *Amounts) float64 { return a.Declared[c.Name] }))
+		list = append(list,
+			column(c.Head, e.counts(c), in(unitsOf(c.Unit)), func(a *Amounts) float64 { return a.Declared[c.Name] }))
 	}
 	list = append(list, []endColumn{
 		{"median", e.medians(k), func(_ *Block, r *Row) string { return r.Cells[k].median(r.Totals.Relative) }, nil},
@@ -228,7 +282,7 @@ func (e *ExperimentSummary) targetColumns(k int) []endColumn {
 
 // medians reports whether the median and the restricted mean say more than the mean time to a target.
 func (e *ExperimentSummary) medians(target int) bool {
-	return !e.short && e.some(func(r *Row) bool { return r.Cells[target].Seeds() > 1 && !r.Cells[target].Reached })
+	return e.some(func(r *Row) bool { return r.Cells[target].Seeds() > 1 && !r.Cells[target].Reached })
 }
 
 // counts reports whether a run has a declared cost.
@@ -254,99 +308,36 @@ func (e *ExperimentSummary) real() bool { return e.some(func(r *Row) bool { retu
 // marksBest reports whether a row is Best.
 func (e *ExperimentSummary) marksBest() bool { return e.some(func(r *Row) bool { return r.Best }) }
 
-// ColumnGroup is a group of columns of a text table under one title.
-type ColumnGroup = columns.Group
-
-// Columns returns the columns after the label: the final models, their cost, statistics over
-// clients, the cost of each target whose metric is known, and notes on runs that stalled or were interrupted.
-func (e *ExperimentSummary) Columns() []ColumnGroup {
-	var groups []columns.Group
-	for _, part := range e.parts() {
-		g := columns.Group{Title: part.title}
-		for _, c := range part.columns {
-			g.Heads = append(g.Heads, c.head)
-		}
-		if len(g.Heads) > 0 {
-			groups = append(groups, g)
-		}
-	}
-	if e.notes() {
-		groups = append(groups, columns.Group{Heads: []string{""}, Left: true})
-	}
-	return groups
-}
-
 // tablePart is a group of columns.
 type tablePart struct {
 	title   string
 	columns []endColumn
+	end     bool // of values at the end of the runs
+	left    bool // of texts
 }
 
-// parts returns the columns that are not notes.
+// parts returns the groups that have columns.
 func (e *ExperimentSummary) parts() []tablePart {
 	model, cost := e.endColumns()
 	end := "at the end"
 	if what, mean := e.Metric.Parts(e.real()); mean != "" && len(model) > 0 && model[0].head == what {
 		end += ", " + mean
 	}
-	list := []tablePart{{end, model}, {"in all", cost}, {e.ClientsOf + " over clients at the end", e.clientColumns()}}
+	list := []tablePart{
+		{title: end, columns: model, end: true}, {title: "in all", columns: cost},
+		{title: e.ClientsOf + " over clients at the end", columns: e.clientColumns()},
+	}
 	for k := range e.Targets {
 		if e.Known[k] {
-			list = append(list, tablePart{"to " + e.Texts[k], e.targetColumns(k)})
+			list = append(list, tablePart{title: "to " + e.Texts[k], columns: e.targetColumns(k)})
 		}
 	}
-	return list
-}
-
-// notes reports whether a run stalled or was interrupted.
-func (e *ExperimentSummary) notes() bool { return e.some(func(r *Row) bool { return r.note() != "" }) }
-
-// Cells returns the rows of a block as text: a label and a cell for each of Columns.
-func (e *ExperimentSummary) Cells(block *Block) [][]string {
-	var rows [][]string
-	parts, notes := e.parts(), e.notes()
-	for i := range block.Rows {
-		r := &block.Rows[i]
-		row := []string{r.Text()}
-		for _, part := range parts {
-			for _, c := range part.columns {
-				row = append(row, c.cell(block, r))
-			}
-		}
-		if notes {
-			row = append(row, r.note())
-		}
-		rows = append(rows, row)
+	if e.some(func(r *Row) bool { return r.note() != "" }) {
+		list = append(list,
+			tablePart{columns: []endColumn{{"", true, func(_ *Block, r *Row) string { return r.note() }, nil}},
+				left: true})
 	}
-	return rows
-}
-
-// BestCells returns the cells of a block with the lowest time, bytes and energy to each target,
-// and those with the best final sub-optimality, error and declared metrics: the index of the row,
-// and that of the cell as in Cells. A column with equal values has none.
-func (e *ExperimentSummary) BestCells(block *Block) [][2]int {
-	cells, at := [][2]int{}, 0
-	for k, part := range e.parts() {
-		for _, c := range part.columns {
-			at++
-			if c.by == nil {
-				continue
-			}
-			least, most := math.Inf(1), math.Inf(-1)
-			for i := range block.Rows {
-				if v := c.by(&block.Rows[i]); !math.IsNaN(v) {
-					least, most = min(least, v), max(most, v)
-				}
-			}
-			for i := range block.Rows {
-				r := &block.Rows[i]
-				if least < most && c.by(r) == least && !r.doubted && !(k == 0 && r.endDoubted) {
-					cells = append(cells, [2]int{i, at})
-				}
-			}
-		}
-	}
-	return cells
+	return slices.DeleteFunc(list, func(p tablePart) bool { return len(p.columns) == 0 })
 }
 
 // orNone formats a number, NaN as "-".
@@ -390,16 +381,22 @@ func (e *ExperimentSummary) Remarks(block *Block) (remarks []string) {
 		r := &block.Rows[i]
 		label := e.labelOf(r)
 		if lost := r.value(LostRounds); lost > 0 {
-			remarks = append(remarks, fmt.Sprintf("%s: %s of %s rounds were lost: too few clients responded to unmask their sum (privacy.threshold)",
-				label, CountText(lost), CountText(r.Totals.Rounds)))
+			remarks = append(remarks,
+				fmt.Sprintf(
+					"%s: %s of %s rounds were lost: too few clients responded to unmask their sum "+
+						"(privacy.secure_aggregation)",
+					label, CountText(lost), CountText(r.Totals.Rounds)))
 		}
 		if r.Known > 0 {
-			remarks = append(remarks, fmt.Sprintf("%s: %s clients of the lazy population have state", label, CountText(float64(r.Known))))
+			remarks = append(remarks,
+				fmt.Sprintf("%s: %s clients of the lazy population have state", label, CountText(float64(r.Known))))
 		}
 		if r.Capped == 0 {
 			continue
 		}
-		remarks = append(remarks, fmt.Sprintf("%s: %d of %d local solves ended at %s, short of their accuracy", label, r.Capped, r.Updates, r.Limit))
+		remarks = append(remarks,
+			fmt.Sprintf("%s: %d of %d local solves ended at %s, short of their accuracy", label, r.Capped, r.Updates,
+				r.Limit))
 	}
 	return remarks
 }

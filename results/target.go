@@ -49,7 +49,7 @@ func (t Target) Name() string {
 }
 
 // Check reports problems of the target under key. A name that is not of a column of
-// rounds.csv may be one that a learner declares; see CheckColumn.
+// rounds.parquet may be one that a learner declares; see CheckColumn.
 func (t Target) Check(c *config.Checker, key string) {
 	m, column := MetricNamed(t.Metric)
 	_, old := Renamed(t.Metric)
@@ -61,7 +61,7 @@ func (t Target) Check(c *config.Checker, key string) {
 	}
 }
 
-// CheckColumn reports a metric that is not a column of rounds.csv, beyond Check.
+// CheckColumn reports a metric that is not a column of rounds.parquet, beyond Check.
 func (t Target) CheckColumn(c *config.Checker, key string) {
 	_, column := MetricNamed(t.Metric)
 	if _, old := Renamed(t.Metric); !column && !old && isMetricName(t.Metric) {
@@ -77,7 +77,8 @@ func (t Target) refuse(c *config.Checker, key string) {
 // statistics over clients, which are too many to list.
 func wantMetric(name string, columns []string) string {
 	if present, old := Renamed(name); old {
-		return fmt.Sprintf("must be %q: %s is the mean by rows, and %[2]s_clients the mean over clients", present, strings.TrimSuffix(present, "_clients"))
+		return fmt.Sprintf("must be %q: %s is the mean by rows, and %[2]s_clients the mean over clients", present,
+			strings.TrimSuffix(present, "_clients"))
 	}
 	names := slices.Clone(columns)
 	for _, split := range []string{"test", "train"} {
@@ -105,7 +106,8 @@ func (t Target) key(under string) string {
 // CheckShare reports a target above 1 whose metric is a share.
 func (t Target) CheckShare(c *config.Checker, key string) {
 	m, _ := MetricNamed(t.Metric)
-	c.Require(!m.Share || t.Value <= 1, t.key(key), t.Value, "must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %")
+	c.Require(!m.Share || t.Value <= 1, t.key(key), t.Value,
+		"must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %")
 }
 
 // DecodeTOML reads a target; 0 is none.
@@ -122,7 +124,8 @@ func (t *Target) DecodeTOML(n *config.Node, key string) config.Errors {
 	values := map[string]float64{}
 	problems := config.Decode(n, key, &values)
 	if len(values) != 1 && len(problems) == 0 {
-		problems.AddProblem(n.Place, config.Problem{Key: key, Want: "must hold one metric, as in { test_error = 0.07 }"})
+		problems.AddProblem(n.Place,
+			config.Problem{Key: key, Want: "must hold one metric, as in { test_error = 0.07 }"})
 	}
 	for name, value := range values {
 		*t = Target{name, value}
@@ -210,7 +213,9 @@ func (t *Targets) DecodeTOML(n *config.Node, key string) config.Errors {
 	}
 	if slices.ContainsFunc(n.Items(), (*config.Node).IsTable) {
 		var problems config.Errors
-		problems.AddProblem(n.Place, config.Problem{Key: key, Want: "is a list with tables: must be one table with a list for each metric" + rewritten(n.Items())})
+		problems.AddProblem(n.Place,
+			config.Problem{Key: key, Want: "is a list with tables: must be one table with a list for each metric" +
+				rewritten(n.Items())})
 		return problems
 	}
 	var values []float64

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 )
 
 // A list means sub-optimalities; a table names its metrics, which come in the order
@@ -24,28 +25,27 @@ func TestTargetsInEveryForm(t *testing.T) {
 		targets    Targets
 		stop       Target
 	}{
-		{"targets = [0.1, 1]\nstop_at = 1e-3", `{"suboptimality":[0.1,1]}`, ToSuboptimalities(0.1, 1), ToSuboptimality(1e-3)},
+		{"targets = [0.1, 1]\nstop_at = 1e-3", `{"suboptimality":[0.1,1]}`, ToSuboptimalities(0.1, 1),
+			ToSuboptimality(1e-3)},
 		{"targets = []\nstop_at = 0", `{}`, Targets{}, Target{}},
-		{"targets = { zeta = [3], test_error = [0.08, 0.07], suboptimality = [1e-2], alpha = [1] }\nstop_at = { test_error = 0.07 }",
+		{"targets = { zeta = [3], test_error = [0.08, 0.07], suboptimality = [1e-2], alpha = [1] }\n" +
+			"stop_at = { test_error = 0.07 }",
 			`{"alpha":[1],"suboptimality":[0.01],"test_error":[0.08,0.07],"zeta":[3]}`,
-			Targets{{"suboptimality", 0.01}, {"test_error", 0.08}, {"test_error", 0.07}, {"alpha", 1}, {"zeta", 3}}, Target{"test_error", 0.07}},
-		{"targets = { test_error = [0.5] }\nstop_at = { primal = -2 }", `{"test_error":[0.5]}`, Targets{{"test_error", 0.5}}, Target{"primal", -2}},
+			Targets{{"suboptimality", 0.01}, {"test_error", 0.08}, {"test_error", 0.07}, {"alpha", 1}, {"zeta", 3}},
+			Target{"test_error", 0.07}},
+		{"targets = { test_error = [0.5] }\nstop_at = { primal = -2 }", `{"test_error":[0.5]}`,
+			Targets{{"test_error", 0.5}}, Target{"primal", -2}},
 	} {
 		root, err := config.Parse("x.toml", []byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var got table
 		if problems := config.Decode(root, "", &got); len(problems) > 0 {
 			t.Fatalf("%s: %v", c.text, problems)
 		}
-		if d := cmp.Diff(table{c.targets, c.stop}, got); d != "" {
-			t.Errorf("%s: %s", c.text, d)
-		}
+		d := cmp.Diff(table{c.targets, c.stop}, got)
+		expect.That(t, d == "", "%s: %s", c.text, d)
 		written, err := config.Encode(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var again table
 		if root, err = config.Parse("x.toml", written); err != nil {
 			t.Fatalf("%s: %v", written, err)
@@ -54,9 +54,7 @@ func TestTargetsInEveryForm(t *testing.T) {
 			t.Errorf("written as %s it is %v: %v", written, again, problems)
 		}
 		text, err := json.Marshal(got.Targets)
-		if err != nil || string(text) != c.json {
-			t.Errorf("%s: JSON %s, %v", c.text, text, err)
-		}
+		expect.That(t, err == nil && string(text) == c.json, "%s: JSON %s, %v", c.text, text, err)
 		var back Targets
 		if err := json.Unmarshal(text, &back); err != nil || !cmp.Equal(back, c.targets) {
 			t.Errorf("%s comes back as %v: %v", text, back, err)
@@ -67,20 +65,26 @@ func TestTargetsInEveryForm(t *testing.T) {
 func TestTargetsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`targets = "x"`: `run.targets = "x": must be a list of floats`,
-		`targets = [{ test_error = 0.1 }, 1e-2, { test_error = 0.2 }]`: "run.targets: is a list with tables: must be one table with a list for each metric: write {suboptimality = [0.01], test_error = [0.1, 0.2]}",
-		`targets = [{ test_error = [0.1] }]`:                           "run.targets: is a list with tables: must be one table with a list for each metric",
-		`targets = { test_error = 0.1 }`:                               `run.targets.test_error = 0.1: must be a list of floats`,
-		`targets = { test_eror = [0.1] }`:                              `run.targets = "test_eror": must be one of suboptimality, primal, gap, train_error, test_error, validation_error, train_error_clients, test_error_clients, validation_error_clients, train_accuracy, train_accuracy_clients, test_accuracy, test_accuracy_clients, validation_accuracy, validation_accuracy_clients (did you mean "test_error"?)`,
-		`targets = { test_error = [0.1, 0.1] }`:                        `run.targets.test_error = 0.1: must be there once`,
-		`targets = [0.1, -1]`:                                          `run.targets = -1: must be positive`,
-		`stop_at = { test_error = 0.1, train_error = 1}`:               `run.stop_at: must hold one metric, as in { test_error = 0.07 }`,
+		`targets = [{ test_error = 0.1 }, 1e-2, { test_error = 0.2 }]`: "run.targets: is a list with tables: " +
+			"must be one table with a list for each metric: write {suboptimality = [0.01], test_error = [0.1, 0.2]}",
+		`targets = [{ test_error = [0.1] }]`: "run.targets: is a list with tables: " +
+			"must be one table with a list for each metric",
+		`targets = { test_error = 0.1 }`: `run.targets.test_error = 0.1: ` +
+			`must be a list of floats`,
+		`targets = { test_eror = [0.1] }`: `run.targets = "test_eror": ` +
+			`must be one of suboptimality, primal, gap, train_error, test_error, validation_error, ` +
+			`train_error_clients, test_error_clients, validation_error_clients, train_accuracy, ` +
+			`train_accuracy_clients, test_accuracy, test_accuracy_clients, validation_accuracy, ` +
+			`validation_accuracy_clients (did you mean "test_error"?)`,
+		`targets = { test_error = [0.1, 0.1] }`: `run.targets.test_error = 0.1: ` +
+			`must be there once`,
+		`targets = [0.1, -1]`: `run.targets = -1: must be positive`,
+		`stop_at = { test_error = 0.1, train_error = 1}`: `run.stop_at: must hold one metric, ` +
+			`as in { test_error = 0.07 }`,
 		`stop_at = {}`:  `run.stop_at: must hold one metric`,
 		`stop_at = "x"`: `run.stop_at = "x": must be a number`,
 	} {
-		root, err := config.Parse("x.toml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		root := expect.Value(config.Parse("x.toml", []byte(text)))(t)
 		var got struct {
 			Targets Targets `toml:"targets"`
 			StopAt  Target  `toml:"stop_at"`
@@ -92,9 +96,8 @@ func TestTargetsThatAreRefused(t *testing.T) {
 			x.CheckColumn(c.In("run"), "targets")
 		}
 		problems.AddFound(root, c)
-		if len(problems) == 0 || !strings.Contains(problems.Error(), want) {
-			t.Errorf("%s: %v\nwant %s", text, problems, want)
-		}
+		expect.That(t, len(problems) != 0 && strings.Contains(problems.Error(), want),
+			"%s: %v\nwant %s", text, problems, want)
 	}
 }
 
@@ -102,37 +105,34 @@ func TestTargetsThatAreRefused(t *testing.T) {
 func TestDirectionOfAMetric(t *testing.T) {
 	nan := math.NaN()
 	down, up := Metric{Name: "loss"}, Metric{Name: "accuracy", Higher: true}
-	if !down.Reached(1, 1) || !down.Reached(0.5, 1) || down.Reached(1.5, 1) || down.Reached(nan, 1) {
-		t.Error("a metric of which less is better")
-	}
-	if !up.Reached(1, 1) || !up.Reached(1.5, 1) || up.Reached(0.5, 1) || up.Reached(nan, 1) {
-		t.Error("a metric of which more is better")
-	}
+	expect.That(t, down.Reached(1, 1) && down.Reached(0.5, 1) && !down.Reached(1.5, 1) && !down.Reached(nan, 1),
+		"a metric of which less is better")
+	expect.That(t, up.Reached(1, 1) && up.Reached(1.5, 1) && !up.Reached(0.5, 1) && !up.Reached(nan, 1),
+		"a metric of which more is better")
 	for _, m := range []Metric{down, up} {
-		if m.Better(1, 2) == m.Higher || m.Better(2, 1) != m.Higher || m.Better(1, 1) || m.Better(nan, 1) || m.Better(nan, nan) || !m.Better(1, nan) {
+		if m.Better(1, 2) == m.Higher || m.Better(2, 1) != m.Higher || m.Better(1, 1) || m.Better(nan, 1) ||
+			m.Better(nan, nan) || !m.Better(1, nan) {
 			t.Errorf("%+v", m)
 		}
 	}
 }
 
-// Every metric has its column in rounds.csv; any other name has no value.
+// Every metric has its column in rounds.parquet; any other name has no value.
 func TestMetricsOfARound(t *testing.T) {
-	r := Round{Suboptimality: 1, Primal: 2, Gap: 3, TrainError: 4, TestError: 5, ValidationError: 6, TrainErrorClients: 7, TestErrorClients: 8, ValidationErrorClients: 9, Round: 10}
+	r := Round{Suboptimality: 1, Primal: 2, Gap: 3, TrainError: 4, TestError: 5, ValidationError: 6,
+		TrainErrorClients: 7, TestErrorClients: 8, ValidationErrorClients: 9, Round: 10}
 	for i, m := range Metrics() {
-		if got := m.Of(&r); got != float64(i+1) {
-			t.Errorf("%s is %g, want %d", m.Name, got, i+1)
-		}
+		got := m.Of(&r)
+		expect.That(t, got == float64(i+1), "%s is %g, want %d", m.Name, got, i+1)
 	}
 	for _, name := range []string{"perplexity", "round", ""} {
-		if m, known := MetricNamed(name); known || !math.IsNaN(m.Of(&r)) {
-			t.Errorf("%q: known %t, value %g", name, known, m.Of(&r))
-		}
+		m, known := MetricNamed(name)
+		expect.That(t, !known && math.IsNaN(m.Of(&r)), "%q: known %t, value %g", name, known, m.Of(&r))
 	}
 	run := Run{Rounds: []Round{r}}
 	for _, none := range []Target{{}, {"perplexity", 1e9}} {
-		if _, ok := run.Reached(none); ok {
-			t.Error("a round reaches a target that there is not")
-		}
+		_, ok := run.Reached(none)
+		expect.That(t, !ok, "a round reaches a target that there is not")
 	}
 }
 
@@ -140,21 +140,26 @@ func TestCostToATarget(t *testing.T) {
 	nan := math.NaN()
 	run := Run{Rounds: []Round{
 		tolled(Round{TestError: 0.5, Suboptimality: 9}, 0),
-		tolled(Round{Round: 1, TimeS: 2, TestError: nan, Suboptimality: nan, BytesDown: 10, BytesUp: 1, EnergyJ: 3}, 0.5),
+		tolled(Round{Round: 1, TimeS: 2, TestError: nan, Suboptimality: nan, BytesDown: 10, BytesUp: 1, EnergyJ: 3},
+			0.5),
 		tolled(Round{Round: 2, TimeS: 4, TestError: 0.25, Suboptimality: 8, BytesDown: 20, BytesUp: 2, EnergyJ: 4}, 1),
 		tolled(Round{Round: 3, TimeS: 8, TestError: 0.125, Suboptimality: 7, BytesDown: 40, BytesUp: 4, EnergyJ: 5}, 2),
 	}}
-	if c := run.CostTo(Target{"test_error", 0.3}); !reflect.DeepEqual(c, Cost{true, Amounts{2, 4, 33, 7, map[string]float64{"toll_g": 1.5}}}) {
+	if c := run.CostTo(Target{"test_error", 0.3}); !reflect.DeepEqual(c,
+		Cost{true, Amounts{2, 4, 33, 7, map[string]float64{"toll_g": 1.5}}}) {
 		t.Errorf("%+v", c)
 	}
-	if c := run.CostTo(ToSuboptimality(7)); !reflect.DeepEqual(c, Cost{true, Amounts{3, 8, 77, 12, map[string]float64{"toll_g": 3.5}}}) {
+	if c := run.CostTo(ToSuboptimality(7)); !reflect.DeepEqual(c,
+		Cost{true, Amounts{3, 8, 77, 12, map[string]float64{"toll_g": 3.5}}}) {
 		t.Errorf("%+v", c)
 	}
 	run.Rounds = append(run.Rounds, Round{Round: 4, TimeS: 16, TestError: nan, Suboptimality: nan})
-	if spent, state := run.Spent(Target{"test_error", 0.1}); !reflect.DeepEqual(spent, Amounts{3, 8, 77, 12, map[string]float64{"toll_g": 3.5}}) || state != Ended {
+	if spent, state := run.Spent(Target{"test_error", 0.1}); !reflect.DeepEqual(spent,
+		Amounts{3, 8, 77, 12, map[string]float64{"toll_g": 3.5}}) || state != Ended {
 		t.Errorf("%+v up to the last evaluation, %s", spent, state)
 	}
-	if c := run.CostTo(Target{"test_error", 0.1}); c.Reached || !math.IsNaN(c.Rounds) || !math.IsNaN(c.TimeS) || !math.IsNaN(c.Bytes) || !math.IsNaN(c.EnergyJ) {
+	if c := run.CostTo(Target{"test_error", 0.1}); c.Reached || !math.IsNaN(c.Rounds) || !math.IsNaN(c.TimeS) ||
+		!math.IsNaN(c.Bytes) || !math.IsNaN(c.EnergyJ) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -169,25 +174,25 @@ func TestChosenTarget(t *testing.T) {
 		}
 		return r
 	}
-	runs := []Run{run("a", 1, 0.3, 0.1, 0.08, 0.07), run("a", 2, 0.204, 0.21, 0.05), run("b", 1, 0.2, 0.15, 0.1), run("b", 2, 0.1, 0.08)}
+	runs := []Run{run("a", 1, 0.3, 0.1, 0.08, 0.07), run("a", 2, 0.204, 0.21, 0.05), run("b", 1, 0.2, 0.15, 0.1),
+		run("b", 2, 0.1, 0.08)}
 	e := Summarize(runs, nil).Experiments[0]
-	if len(e.Targets) != 1 || e.Targets[0] != (Target{"test_accuracy", 0.79}) || e.Texts[0] != "test accuracy by rows 79 %, chosen: all reached it" || e.ByP && e.showsP() {
+	if len(e.Targets) != 1 || e.Targets[0] != (Target{"test_accuracy", 0.79}) ||
+		e.Texts[0] != "test accuracy by rows 79 %, chosen: all reached it" || e.ByP && e.showsP() {
 		t.Errorf("chosen: %v, %q", e.Targets, e.Texts)
 	}
 	for i := range e.Blocks[0].Rows {
-		if !e.Blocks[0].Rows[i].Cells[0].Reached {
-			t.Errorf("%s has not reached it", e.Blocks[0].Rows[i].Label)
-		}
+		expect.That(t, e.Blocks[0].Rows[i].Cells[0].Reached, "%s has not reached it", e.Blocks[0].Rows[i].Label)
 	}
 	solved := run("optimum", 1)
 	solved.Rounds = append(solved.Rounds, Round{Round: 1, TestError: 0.5})
 	for name, c := range map[string]struct {
 		runs []Run
 		want int
-	}{"a whole percent": {[]Run{run("a", 1, 0.21)}, 1}, "without time": {[]Run{solved}, 0}, "beside one without time": {append([]Run{solved}, runs...), 1}, "none": {[]Run{run("a", 1, 1)}, 1}} {
-		if e := Summarize(c.runs, nil).Experiments[0]; len(e.Targets) != c.want {
-			t.Errorf("%s: %v", name, e.Targets)
-		}
+	}{"a whole percent": {[]Run{run("a", 1, 0.21)}, 1}, "without time": {[]Run{solved}, 0},
+		"beside one without time": {append([]Run{solved}, runs...), 1}, "none": {[]Run{run("a", 1, 1)}, 1}} {
+		e := Summarize(c.runs, nil).Experiments[0]
+		expect.That(t, len(e.Targets) == c.want, "%s: %v", name, e.Targets)
 	}
 	real := run("a", 1, 0.2)
 	real.Real = true

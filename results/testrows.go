@@ -47,7 +47,8 @@ func (e *ExperimentSummary) constant(runs [][][]Run) []string {
 		e.inBlocks(n), m.LabelFor(real), percent(&m, constant, real), percent(&m, best, real))}
 }
 
-// fewRows finds clients of few test rows in a mean over clients. Runs of other data may have other numbers: those with most.
+// fewRows finds clients of few test rows in a mean over clients. Runs of other data may have other numbers: those with
+// most.
 func (e *ExperimentSummary) fewRows(runs [][][]Run) []string {
 	if !strings.HasSuffix(e.Metric.Name, clientsSuffix) {
 		return nil
@@ -61,7 +62,8 @@ func (e *ExperimentSummary) fewRows(runs [][][]Run) []string {
 	if few == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d clients have under %d test rows and count as much as the others", few, of, FewTestRows)}
+	return []string{fmt.Sprintf("%d of %d clients have under %d test rows and count as much as the others", few, of,
+		FewTestRows)}
 }
 
 // constantOf returns the mean error of a constant answer over runs; NaN: one is not known.

@@ -28,6 +28,42 @@ type First struct {
 	rows  []string // the methods with the least time, where that is known
 	text  string   // the method, or those that take the same time; notKnown or none
 	seeds int      // of the row with most
+
+	settled float64 // confidence with which run.certain was settled; 0: it was not
+	open    bool    // run.certain asks for more than is certain
+}
+
+// Settled is the leaders of a block, as seeds that were added until it was certain have them; none: it is not settled.
+type Settled struct {
+	Experiment string
+	Point      []Setting
+	Target
+	Rows       []string
+	Confidence float64
+}
+
+// Settle makes the rows first that lead certainly.
+func (s *Summary) Settle(by []Settled) {
+	for i := range s.Experiments {
+		s.Experiments[i].settled = by
+	}
+}
+
+// settle replaces what means say by what was settled.
+func (f *First) settle(experiment string, by []Settled) {
+	for _, x := range by {
+		if x.Experiment == experiment && x.Target == f.Target && slices.Equal(x.Point, f.Point) {
+			if f.open = len(x.Rows) == 0; f.open {
+				continue
+			}
+			f.rows, f.text, f.Reason, f.settled = x.Rows, strings.Join(few(x.Rows), " or "), "", x.Confidence
+			if f.Row, f.Certain = nil, len(x.Rows) == 1; f.Certain {
+				f.Row = &x.Rows[0]
+			} else {
+				f.Reason = "no difference above the margin"
+			}
+		}
+	}
 }
 
 // notKnown is the text of a verdict without one.
@@ -39,7 +75,9 @@ func (e *ExperimentSummary) Firsts() []First {
 	for k := range e.Targets {
 		for i := range e.Blocks {
 			if b := &e.Blocks[i]; e.Known[k] && e.RowKey == "method" && len(b.competing(k)) > 1 {
-				all = append(all, b.first(k))
+				f := b.first(k)
+				f.settle(e.Experiment, e.settled)
+				all = append(all, f)
 			}
 		}
 	}
@@ -106,7 +144,7 @@ func certain(rows []*Row, target int, label string) bool {
 			costs[i] = append(costs[i], r.Cells[target].times[seed])
 		}
 	}
-	ranks := certainty.Test{Confidence: confidence}.Ranks(costs)
+	ranks := certainty.Test{Confidence: confidence}.Compare(costs, false).Ranks
 	return ranks[slices.IndexFunc(rows, func(r *Row) bool { return r.Label == label })].High == 1
 }
 
@@ -141,9 +179,9 @@ func reason(before, rows []*Row, target int, least float64, fastest string) stri
 		return text + "; the runs ended at run.stop_at, before this target"
 	}
 	if end < 0.95*longest {
-		return text + "; give all methods the same time: run.max_time_s = " + upward(mean) + " with run.rounds = 0"
+		return text + "; give all methods the same time: run.max_time_s = " + Upward(mean) + " with run.rounds = 0"
 	}
-	return text + "; give all methods more time: run.max_time_s = " + upward(2*longest) + " with run.rounds = 0"
+	return text + "; give all methods more time: run.max_time_s = " + Upward(2*longest) + " with run.rounds = 0"
 }
 
 // few shortens a list of labels.
@@ -177,8 +215,8 @@ func span(low, high string) string {
 	return number + " to " + high
 }
 
-// upward formats a number with one digit that is not zero, not below it.
-func upward(x float64) string {
+// Upward formats a number with one digit that is not zero, not below it.
+func Upward(x float64) string {
 	text := strconv.FormatFloat(x, 'e', 0, 64)
 	if y, _ := strconv.ParseFloat(text, 64); y < x*(1-1e-9) { // rounded down
 		digit, exponent, _ := strings.Cut(text, "e")
@@ -234,10 +272,16 @@ func firstText(blocks []First) string {
 		}
 		level := fmt.Sprintf("certain at %g %%", 100*confidence)
 		switch {
+		case first.settled > 0:
+			return fmt.Sprintf(" (settled at %g %%)", 100*first.settled)
 		case text == notKnown && len(blocks) > 1 && len(first.Point) > 0:
 			return ": " + SettingsText(first.Point) + ": " + first.Reason
 		case text == notKnown:
 			return ": " + first.Reason
+		case first.open && text != "none" && sure < n:
+			return " (not settled)"
+		case first.open && text != "none":
+			return " (" + level + ", not settled by the margin)"
 		case first.Row == nil && text != "none":
 			return ", not certain"
 		case first.Row == nil || seeds == 1:
@@ -312,7 +356,8 @@ func (e *ExperimentSummary) Notes() []string {
 	var notes []string
 	known := slices.Contains(e.Known, true)
 	notes = append(notes, e.censored()...)
-	if known && e.some(func(r *Row) bool { return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Ratio > 1 }) }) {
+	if known &&
+		e.some(func(r *Row) bool { return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Ratio > 1 }) }) {
 		notes = append(notes, "ratio: time relative to the fastest")
 	}
 	model, _ := e.endColumns()
@@ -387,7 +432,8 @@ func (e *ExperimentSummary) censored() (notes []string) {
 						what = e.Texts[j]
 					}
 					row := strings.TrimPrefix(SettingsText(b.Point)+", ", ", ") + e.rowText(&b.Rows[k])
-					counts = append(counts, fmt.Sprintf("%s: %d of %d reached %s", row, c.ReachedSeeds, c.Seeds(), what))
+					counts = append(counts,
+						fmt.Sprintf("%s: %d of %d reached %s", row, c.ReachedSeeds, c.Seeds(), what))
 				}
 			}
 		}

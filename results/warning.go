@@ -55,7 +55,9 @@ func Unreported(declared []NamedMetric, rounds []Round) []Warning {
 	if len(names) == 0 || len(rounds) == 0 || rounds[len(rounds)-1].Round == 0 {
 		return nil
 	}
-	return []Warning{{About: "metric", Text: "the learner declares " + strings.Join(names, ", ") + " and never reports it"}}
+	return []Warning{
+		{About: "metric", Text: "the learner declares " + strings.Join(names, ", ") + " and never reports it"},
+	}
 }
 
 // labelOf names a row in a remark.

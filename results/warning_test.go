@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -22,15 +24,18 @@ func told(runs []Run, targets Targets, kinds ...string) (lines []string) {
 // A message tells in how many runs it is, also where one has the kind twice, and that runs differ in it.
 func TestRecordedWarningsCountRuns(t *testing.T) {
 	runs := []Run{
-		{Method: "a", Seed: 1, Warnings: []Warning{{About: "scaled", Text: "scaled times", Note: true}, {About: "scaled", Text: "scaled times", Note: true}}},
-		{Method: "a", Seed: 2, Warnings: []Warning{{About: "late", Text: "late work"}, {About: "scaled", Text: "scaled times", Note: true}}},
+		{Method: "a", Seed: 1,
+			Warnings: []Warning{{About: "scaled", Text: "scaled times", Note: true},
+				{About: "scaled", Text: "scaled times", Note: true}}},
+		{Method: "a", Seed: 2,
+			Warnings: []Warning{{About: "late", Text: "late work"},
+				{About: "scaled", Text: "scaled times", Note: true}}},
 		{Method: "a", Seed: 3},
 		{Method: "b", Seed: 1, Warnings: []Warning{{About: "late", Text: "later work"}}},
 	}
 	want := []string{"warning: late work (2 of 4 runs); numbers of the first", "note: a: scaled times (2 of 3 runs)"}
-	if diff := cmp.Diff(want, told(runs, nil)); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, told(runs, nil))
+	expect.That(t, diff == "", "%v", diff)
 }
 
 // The table says why runs stalled, where their results are: the last round, and the last that was
@@ -42,13 +47,17 @@ func TestStalledRunsNameTheLastRound(t *testing.T) {
 	unknown := NewRound()
 	unknown.Round = 42
 	for want, runs := range map[string][]Run{
-		"warning: a: stalled after round 3: no battery (1 of 2 runs)":                   {stalled(1, Round{}, Round{Round: 3}), {Method: "a", Seed: 2}},
-		"warning: a: stalled after round 42 (last evaluated after round 3): no battery": {stalled(1, Round{}, Round{Round: 3}, unknown)},
-		"warning: a: stalled after round 42: no battery":                                {stalled(1, unknown)}, // timing mode
+		"warning: a: stalled after round 3: no battery (1 of 2 runs)": {
+			stalled(1, Round{}, Round{Round: 3}), {Method: "a", Seed: 2},
+		},
+		"warning: a: stalled after round 42 (last evaluated after round 3): no battery": {
+			stalled(1, Round{}, Round{Round: 3}, unknown),
+		},
+		// timing mode
+		"warning: a: stalled after round 42: no battery": {stalled(1, unknown)},
 	} {
-		if got := told(runs, nil, "stalled"); !slices.Equal(got, []string{want}) {
-			t.Errorf("%q, want %q", got, want)
-		}
+		got := told(runs, nil, "stalled")
+		expect.That(t, slices.Equal(got, []string{want}), "%q, want %q", got, want)
 	}
 	timing := stalled(1, unknown)
 	if last, ok := timing.Last(); !ok || last.Round != 42 {
@@ -68,11 +77,10 @@ func TestMessagesOnce(t *testing.T) {
 		{Experiment: "lte", Method: "a", Warnings: append([]Warning{{About: "late", Text: "late work"}}, note...)},
 	}
 	want := []string{"warning: lte: a: late work", "note: scaled times"}
-	if diff := cmp.Diff(want, told(runs, nil)); diff != "" {
-		t.Error(diff)
-	}
+	diff := cmp.Diff(want, told(runs, nil))
+	expect.That(t, diff == "", "%v", diff)
 	s := Summarize(runs, nil)
-	if text := s.Text(80); strings.Count(text, "scaled times") != 1 {
+	if text := s.Sections().Text(80); strings.Count(text, "scaled times") != 1 {
 		t.Errorf("the text has the note %d times", strings.Count(text, "scaled times"))
 	}
 }

@@ -29,7 +29,7 @@ func init() {
 	})
 }
 
-// A method that varies federated averaging is what it does otherwise.
+// A method that varies federated averaging embeds kit.GlobalModel and overrides the methods that differ.
 func Example() {
 	x := data.NewMatrix(2, 1) // two rows of one feature
 	x.Row(0)[0], x.Row(1)[0] = 1, -1

@@ -2,7 +2,6 @@ package kit
 
 import (
 	"fedsim/algorithms"
-	"fedsim/algorithms/privacy"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/tools/kernel"
@@ -20,7 +19,8 @@ const (
 // options embed them.
 type AverageOptions struct {
 	LocalSGDOptions
-	Weights string `toml:"weights" doc:"weight of a client in the server's mean: \"rows\": its rows n_k; \"equal\": the same for all"`
+	// weight of a client in the server's mean: "rows": its rows n_k; "equal": the same for all
+	Weights string `toml:"weights"`
 }
 
 // DefaultAverage returns the default local steps and a mean with the given weights.
@@ -36,14 +36,17 @@ func (o *AverageOptions) Averaged() *AverageOptions { return o }
 func Averaging(o algorithms.Options, _ mtl.Shape) algorithms.Description {
 	unequal := o.(interface{ Averaged() *AverageOptions }).Averaged().Weights != Equally
 	return algorithms.Description{
-		Model: algorithms.OneModel, Weights: algorithms.Yes, Compared: true, Messages: algorithms.Messages{Coded: true, Private: true, Unequal: unequal},
+		Model: algorithms.OneModel, Weights: algorithms.Yes, Compared: true,
+		Messages: algorithms.Messages{Coded: true, Private: true, Unequal: unequal},
 	}
 }
 
-// Means is Averaging of a method whose server adds the mean as it is.
+// Means describes a method as Averaging does, if the server adds the weighted mean to the model without a factor.
 func Means(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 	d := Averaging(o, shape)
 	d.Means = true
+	values := float64(shape.Values())
+	d.Work.Server = &algorithms.ServerWork{Response: 2 * values, Step: 2 * values}
 	return d
 }
 
@@ -65,66 +68,93 @@ type GlobalModel struct {
 	LocalSGD
 	equal   bool              // devices weigh the same
 	Mu      float64           // of the proximal term mu/2 |w - w_k|^2
-	W       data.Matrix       // one row
+	W       data.Matrix       // one row: the vectors, one after the other
+	size    int               // of a vector, each of which is coded alone
+	sent    [][]float64       // the vectors
 	Changes *algorithms.Slots // tentative changes of w
 	Space   []float64         // of the server, for Slots.At
 	Round   Average           // of the open round
-	guard   *privacy.Guard
-	Link    *algorithms.Link // nil: messages are not compressed
+	guard   algorithms.Guard  // nil: nothing protects updates
+	Link    *algorithms.Link  // nil: messages are not compressed
 }
 
 // NewGlobalModel returns the model at its start, with the proximal term mu/2 |w - w_k|^2 in the objective
 // of devices; 0: none.
 func NewGlobalModel(s algorithms.Setup, o AverageOptions, mu float64) GlobalModel {
-	p := s.Problem
+	start := make([]float64, s.Problem.Values())
+	s.Problem.Initial(s.Seed, start)
+	return NewGlobalVectors(s, o, mu, start, 1, len(start))
+}
+
+// NewGlobalVectors returns a w of so many vectors that starts at start, and of which devices send the changes of the
+// first up values. It may be several models, or a part of one.
+func NewGlobalVectors(s algorithms.Setup, o AverageOptions, mu float64, start []float64, vectors, up int) GlobalModel {
+	p, size := s.Problem, len(start)/vectors
 	m := GlobalModel{
-		LocalSGD: NewLocalSGD(s, o.LocalSGDOptions), equal: o.Weights == Equally, Mu: mu, W: data.NewMatrix(1, p.Values()),
-		Changes: algorithms.NewSlots(p, p.Values()), Space: algorithms.SpaceOf(p, p.Values()), guard: s.Privacy.NewGuard(s.Cohort, s.Seed),
-		Link: algorithms.NewLink(s, 1, p.Values(), false),
+		LocalSGD: NewLocalSGD(s, o.LocalSGDOptions), equal: o.Weights == Equally, Mu: mu,
+		W: data.NewMatrix(1, len(start)), size: size, Changes: algorithms.NewSlots(p, up),
+		Space: algorithms.SpaceOf(p, up), guard: s.Guard,
+		Link: algorithms.NewLink(s, vectors, up/max(1, size), size, false),
 	}
-	m.Round = Average{Sum: make([]float64, p.Values()), guard: m.guard}
+	m.Round = Average{Sum: make([]float64, up), guard: m.guard}
 	m.Link.Describe(&m.About)
-	p.Initial(s.Seed, m.Weights())
+	copy(m.Weights(), start)
+	for i := range vectors {
+		m.sent = append(m.sent, m.Vector(i))
+	}
 	return m
 }
 
 // Weights returns w.
 func (m *GlobalModel) Weights() []float64 { return m.W.Row(0) }
 
+// Vector returns a vector of w.
+func (m *GlobalModel) Vector(i int) []float64 { return m.Weights()[i*m.size:][:m.size:m.size] }
+
+// ShownVector returns a vector of w as devices decode it.
+func (m *GlobalModel) ShownVector(i int) []float64 { return m.Link.Shown(i, m.sent[i]) }
+
 // Begin opens a round: each device is sent w.
 func (m *GlobalModel) Begin() (algorithms.Sent, error) {
 	m.Round.Reset()
-	return m.Link.Begin(m.Weights())
+	return m.Link.Begin(m.sent...)
 }
 
-// Shown returns w as devices decode it.
-func (m *GlobalModel) Shown() []float64 { return m.Link.Shown(0, m.Weights()) }
+// Shown returns w as devices decode it, of one vector.
+func (m *GlobalModel) Shown() []float64 { return m.ShownVector(0) }
 
 // Solve makes the device's local steps from w.
-func (m *GlobalModel) Solve(r algorithms.Request) algorithms.Work { return m.SolveFrom(r, m.Shown()) }
+func (m *GlobalModel) Solve(r algorithms.Request) algorithms.Response {
+	return m.SolveFrom(r, m.Shown())
+}
 
 // SolveFrom makes the device's local steps from w_k and leaves its change of it.
-func (m *GlobalModel) SolveFrom(r algorithms.Request, from []float64) algorithms.Work {
+func (m *GlobalModel) SolveFrom(r algorithms.Request, from []float64) algorithms.Response {
 	return m.SolveUnder(r, from, Pull{Mu: m.Mu, Center: from})
 }
 
 // SolveUnder is SolveFrom with other terms in the objective of the device.
-func (m *GlobalModel) SolveUnder(r algorithms.Request, from []float64, p Pull) algorithms.Work {
+func (m *GlobalModel) SolveUnder(r algorithms.Request, from []float64, p Pull) algorithms.Response {
 	change, steps := m.Descend(r, from, p)
 	for j := range change {
 		change[j] -= from[j]
 	}
-	work := algorithms.Work{Steps: steps, FLOPs: m.FLOPs(r.Device, steps)}
-	m.Finish(r, change, &work)
+	response := algorithms.Response{Steps: steps, FLOPs: m.FLOPs(r.Device, steps)}
+	m.Finish(r, change, &response)
 	m.Changes.Store(r.Device, change)
-	return work
+	return response
 }
 
 // Finish makes a vector that the device computed ready to leave, in place, and adds its
 // size to the work. Every vector that a device uploads passes here, in the order of the message.
-func (m *GlobalModel) Finish(r algorithms.Request, update []float64, work *algorithms.Work) {
-	work.FLOPs += m.guard.Leave(update, r.Stream)
-	m.Link.Finish(r, update, work)
+func (m *GlobalModel) Finish(r algorithms.Request, update []float64, response *algorithms.Response) {
+	if m.guard != nil {
+		m.guard.Leave(update, r.Stream)
+		response.FLOPs += m.guard.FLOPs(len(update))
+	}
+	for at := 0; at < len(update); at += m.size {
+		m.Link.Finish(r, update[at:][:m.size], response)
+	}
 }
 
 // Commit adds the device's change, multiplied by a weight, to the mean.
@@ -168,16 +198,18 @@ func (m *GlobalModel) Model() algorithms.Model { return algorithms.Model{W: &m.W
 func (m *GlobalModel) State(c *state.Coder) {
 	c.Float64s(m.Weights())
 	m.Changes.State(c)
-	m.guard.State(c)
+	if m.guard != nil {
+		m.guard.State(c)
+	}
 	m.Link.State(c)
 }
 
 // Average gathers weighted changes of a model.
 type Average struct {
 	Sum    []float64
-	Weight float64 // of the changes in sum; 0: there are none
-	FLOPs  float64 // of adding them
-	guard  *privacy.Guard
+	Weight float64          // of the changes in sum; 0: there are none
+	FLOPs  float64          // of adding them
+	guard  algorithms.Guard // nil: nothing protects updates
 }
 
 // NewAverage returns the average of changes of d values, without changes.
@@ -202,14 +234,22 @@ func (a *Average) Apply(w []float64, step float64) float64 {
 	if a.Weight == 0 {
 		return 0
 	}
-	weight, flops := a.guard.Sum(a.Sum, a.Weight)
+	weight, flops := a.complete()
 	kernel.Axpy(step/weight, a.Sum, w)
 	return a.FLOPs + flops + 2*float64(len(w))
 }
 
+// complete completes the sum, and returns the number to divide it by, and the FLOPs.
+func (a *Average) complete() (denominator, flops float64) {
+	if a.guard == nil {
+		return a.Weight, 0
+	}
+	return a.guard.Sum(a.Sum, a.Weight)
+}
+
 // Mean returns the average, in the place of the sum, and its FLOPs. There must be a change.
 func (a *Average) Mean() (d []float64, flops float64) {
-	weight, flops := a.guard.Sum(a.Sum, a.Weight)
+	weight, flops := a.complete()
 	for j := range a.Sum {
 		a.Sum[j] /= weight
 	}
@@ -219,4 +259,11 @@ func (a *Average) Mean() (d []float64, flops float64) {
 // Update returns the change of w.
 func (m *GlobalModel) Update(device int) algorithms.Update {
 	return m.Changes.Update("change of w", device)
+}
+
+// Join writes w after gradient steps on the rows of a new client.
+func (m *GlobalModel) Join(n *mtl.Newcomer, into []float64) algorithms.Joined {
+	copy(into, m.Weights())
+	return algorithms.Joined{Values: m.W.Cols,
+		FLOPs: n.Descend(into, n.Steps, m.Options.Step, m.Options.L2, 0, nil, nil)}
 }

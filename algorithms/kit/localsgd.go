@@ -14,22 +14,33 @@ import (
 // LocalSGDOptions are the settings of a device's local work in the methods that
 // average models; their options embed them.
 type LocalSGDOptions struct {
-	Epochs  float64 `toml:"epochs" doc:"local passes over a client's rows per round; 0: as many rows as the protocol allows"`
-	Batch   int     `toml:"batch" doc:"rows of a mini-batch; 0: all rows of the client"`
-	Step    float64 `toml:"step" doc:"step size eta of the local mini-batch steps"`
-	Shuffle bool    `toml:"shuffle" doc:"whether every pass takes the rows in a new random order; false: mini-batches are consecutive rows"`
-	L2      float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every client's objective: weight decay"`
+	// local passes over a client's rows per round; 0: as many rows as the protocol allows
+	Epochs float64 `toml:"epochs"`
+	// rows of a mini-batch; 0: all rows of the client
+	Batch int `toml:"batch"`
+	// step size eta of the local mini-batch steps
+	Step float64 `toml:"step"`
+	// whether every pass takes the rows in a new random order; false: mini-batches are consecutive
+	// rows
+	Shuffle bool `toml:"shuffle"`
+	// l2 in the term l2/2 |w|^2 of every client's objective: weight decay
+	L2 float64 `toml:"l2"`
 	ScheduleOptions
-	Momentum float64 `toml:"momentum" doc:"rho of heavy-ball momentum: a step goes along v = rho v + gradient; v is 0 at the start of every round; 0: none"`
-	Clip     float64 `toml:"clip" doc:"largest norm of the gradient of a step, with all its terms: a longer one is scaled to it; 0: no clipping"`
+	// rho of heavy-ball momentum: a step goes along v = rho v + gradient; v is 0 at the start of
+	// every round; 0: none
+	Momentum float64 `toml:"momentum"`
+	// largest norm of the gradient of a step, with all its terms: a longer one is scaled to it; 0:
+	// no clipping
+	Clip float64 `toml:"clip"`
 }
 
 // DefaultLocalSGD returns one pass in mini-batches of 32 rows.
 func DefaultLocalSGD() LocalSGDOptions {
-	return LocalSGDOptions{Epochs: 1, Batch: 32, Step: 0.1, Shuffle: true, ScheduleOptions: ScheduleOptions{Schedule: Constant}}
+	return LocalSGDOptions{Epochs: 1, Batch: 32, Step: 0.1, Shuffle: true,
+		ScheduleOptions: ScheduleOptions{Schedule: Constant}}
 }
 
-// OneStep in place of epochs is one mini-batch: the work of methods whose devices send a gradient.
+// OneStep in place of epochs is one mini-batch, for methods whose devices send a gradient; -R is R mini-batches.
 const OneStep = -1
 
 // Validate reports everything wrong with the options.
@@ -45,17 +56,15 @@ func (o *LocalSGDOptions) Check(c *config.Checker, mu float64) {
 	c.Require(o.Momentum >= 0 && o.Momentum < 1, "momentum", o.Momentum, "must be in [0, 1)")
 	c.Require(o.Clip >= 0 && o.Clip <= 1e12, "clip", o.Clip, "must be in [0, 1e12]")
 	if pull, most := o.L2+mu, 2+float64(2*o.Momentum); o.Step*pull >= most {
-		c.Require(false, "step", o.Step, fmt.Sprintf("must be below %g/(l2 + mu) = %g: local steps would overshoot more each time", most, most/pull))
+		c.Require(false, "step", o.Step,
+			fmt.Sprintf("must be below %g/(l2 + mu) = %g: local steps would overshoot more each time", most, most/pull))
 	}
 }
 
 // Steps returns the rows of that many passes, at most those allowed.
 func (o *LocalSGDOptions) Steps(rows, allowed int) int {
-	if o.Epochs == OneStep {
-		if o.Batch > 0 {
-			rows = min(rows, o.Batch)
-		}
-		return min(allowed, rows)
+	if o.Epochs < 0 {
+		return min(allowed, o.rowsOf(rows, int(-o.Epochs)))
 	}
 	if o.Epochs > 0 {
 		return min(allowed, algorithms.EpochSteps(o.Epochs, rows))
@@ -75,7 +84,8 @@ func (o *LocalSGDOptions) StepFLOPs(shape mtl.Shape, slope bool) float64 {
 // FLOPs is the cost of so many steps of a device: the gradients of the rows, and an update of
 // the model for each mini-batch, however few rows it has.
 func (o *LocalSGDOptions) FLOPs(shape mtl.Shape, slope bool, rows, steps int) float64 {
-	return float64(float64(steps)*shape.RowFLOPs()) + float64(float64(o.Updates(rows, steps))*o.UpdateFLOPs(shape, slope))
+	return float64(float64(steps)*shape.RowFLOPs()) +
+		float64(float64(o.Updates(rows, steps))*o.UpdateFLOPs(shape, slope))
 }
 
 // UpdateFLOPs is the cost of the update that ends a mini-batch: 5 operations a value of the
@@ -152,9 +162,9 @@ func Register(f algorithms.Factory) {
 	f.Describe = func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 		d, local := describe(o, shape), o.(LocalOptions).Local()
 		if d.Work.Steps == nil {
-			kept := d.Work.Kept
+			kept, server := d.Work.Kept, d.Work.Server
 			d.Work = local.Workload(shape, false)
-			d.Work.Kept = kept
+			d.Work.Kept, d.Work.Server = kept, server
 		}
 		d.Work.Epochs, d.Needs.Budget = max(0, local.Epochs), local.Epochs == 0
 		d.State, d.Inspected = algorithms.Yes, true
@@ -168,7 +178,8 @@ func (o *LocalSGDOptions) Workload(shape mtl.Shape, slope bool) algorithms.Workl
 	return algorithms.Workload{
 		StepFLOPs: o.StepFLOPs(shape, slope), Steps: o.Steps,
 		FLOPs:   func(rows, steps int) float64 { return o.FLOPs(shape, slope, rows, steps) },
-		Batches: o.Updates, BatchSteps: o.rowsOf, StepValues: shape.RowTraffic(), BatchValues: o.BatchTraffic(shape, slope),
+		Batches: o.Updates, BatchSteps: o.rowsOf, StepValues: shape.RowTraffic(),
+		BatchValues: o.BatchTraffic(shape, slope),
 	}
 }
 
@@ -187,10 +198,15 @@ type Pull struct {
 	Mu     float64
 	Center []float64 // may be the start of the steps
 	Slope  []float64 // nil: none
+	// Moves are the values that move, in order; nil: all. Clipping and momentum act on them alone.
+	Moves []Span
 	// Gradient sets g to so many times the gradient of a step as the mini-batch has rows; nil: to
 	// that of the loss.
 	Gradient func(r algorithms.Request, batch MiniBatch, u, g []float64)
 }
+
+// Span is the values of a model from From on, before To.
+type Span struct{ From, To int }
 
 // MiniBatch is the rows of a step.
 type MiniBatch struct {
@@ -225,9 +241,11 @@ type Scratch struct {
 // NewLocalSGD returns the local work of the devices of a run.
 func NewLocalSGD(s algorithms.Setup, o LocalSGDOptions) LocalSGD {
 	p := s.Problem
-	l := LocalSGD{Described: algorithms.Described{About: s.Description}, Problem: p, Options: o, Scratch: make([]Scratch, s.Workers)}
+	l := LocalSGD{Described: algorithms.Described{About: s.Description}, Problem: p, Options: o,
+		Scratch: make([]Scratch, s.Workers)}
 	for i := range l.Scratch {
-		l.Scratch[i] = Scratch{Gradient: p.NewGradient(), U: make([]float64, p.Values()), G: make([]float64, p.Values()), Space: algorithms.SpaceOf(p, p.Values())}
+		l.Scratch[i] = Scratch{Gradient: p.NewGradient(), U: make([]float64, p.Values()),
+			G: make([]float64, p.Values()), Space: algorithms.SpaceOf(p, p.Values())}
 		if o.Momentum > 0 {
 			l.Scratch[i].V = make([]float64, p.Values())
 		}
@@ -299,7 +317,12 @@ func (l *LocalSGD) TakeStep(s *Scratch, step float64, rows int, p Pull) {
 	if p.Mu == 0 {
 		center = s.U // which is read anyway
 	}
-	kernel.Descend(keep, step*p.Mu, step/float64(rows), s.U, center, s.G)
+	if p.Moves == nil {
+		kernel.Descend(keep, step*p.Mu, step/float64(rows), s.U, center, s.G)
+	}
+	for _, m := range p.Moves {
+		kernel.Descend(keep, step*p.Mu, step/float64(rows), s.U[m.From:m.To], center[m.From:m.To], s.G[m.From:m.To])
+	}
 	if p.Slope != nil {
 		kernel.Axpy(-step, p.Slope, s.U)
 	}
@@ -314,6 +337,14 @@ func (l *LocalSGD) shapedUpdate(s *Scratch, step float64, rows int, p Pull) {
 		kernel.Axpy(1, p.Slope, s.G)
 	}
 	clear(s.G[len(l.Problem.Trained(s.G)):]) // values without a gradient are in no norm
+	if p.Moves != nil {                      // nor those that do not move
+		at := 0
+		for _, m := range p.Moves {
+			clear(s.G[at:m.From])
+			at = m.To
+		}
+		clear(s.G[at:])
+	}
 	scale := 1.0
 	if l.Options.Clip > 0 {
 		if norm := math.Sqrt(kernel.SquaredNorm(s.G)); norm > l.Options.Clip {

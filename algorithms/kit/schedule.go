@@ -17,10 +17,18 @@ const (
 
 // ScheduleOptions are how the step size of local SGD changes with the rounds.
 type ScheduleOptions struct {
-	Schedule       string  `toml:"schedule" doc:"step size in round h = 0, 1, ..., with R = schedule_rounds, f = schedule_factor and t = max(0, h - warmup_rounds): \"constant\": step; \"inverse-sqrt\": step/sqrt(1 + t/R); \"cosine\": from step to f step in R rounds, step (f + (1 - f)(1 + cos(pi min(t/R, 1)))/2); \"stages\": step f^floor(t/R)"`
-	ScheduleRounds int     `toml:"schedule_rounds" doc:"rounds R of the schedule; 0 with \"constant\""`
-	ScheduleFactor float64 `toml:"schedule_factor" doc:"factor f of the schedules \"cosine\" and \"stages\", in [0, 1]; 0 with others"`
-	WarmupRounds   int     `toml:"warmup_rounds" doc:"rounds V in which the step grows linearly, step (h + 1)/V, before the schedule begins; 0: none"`
+	// step size in round h = 0, 1, ..., with R = schedule_rounds, f = schedule_factor and t =
+	// max(0, h - warmup_rounds): "constant": step; "inverse-sqrt": step/sqrt(1 + t/R); "cosine":
+	// from step to f step in R rounds, step (f + (1 - f)(1 + cos(pi min(t/R, 1)))/2); "stages":
+	// step f^floor(t/R)
+	Schedule string `toml:"schedule"`
+	// rounds R of the schedule; 0 with "constant"
+	ScheduleRounds int `toml:"schedule_rounds"`
+	// factor f of the schedules "cosine" and "stages", in [0, 1]; 0 with others
+	ScheduleFactor float64 `toml:"schedule_factor"`
+	// rounds V in which the step grows linearly, step (h + 1)/V, before the schedule begins; 0:
+	// none
+	WarmupRounds int `toml:"warmup_rounds"`
 }
 
 // check reports everything wrong with the options.
@@ -29,12 +37,15 @@ func (o *ScheduleOptions) check(c *config.Checker) {
 	if o.Schedule == Constant {
 		c.Require(o.ScheduleRounds == 0, "schedule_rounds", o.ScheduleRounds, "must be 0 with schedule \"constant\"")
 	} else {
-		c.Require(o.ScheduleRounds >= 1, "schedule_rounds", o.ScheduleRounds, "must be at least 1 with schedule \""+o.Schedule+"\"")
+		c.Require(o.ScheduleRounds >= 1, "schedule_rounds", o.ScheduleRounds,
+			"must be at least 1 with schedule \""+o.Schedule+"\"")
 	}
 	if o.Schedule == Cosine || o.Schedule == Stages {
-		c.Require(o.ScheduleFactor >= 0 && o.ScheduleFactor <= 1, "schedule_factor", o.ScheduleFactor, "must be in [0, 1]")
+		c.Require(o.ScheduleFactor >= 0 && o.ScheduleFactor <= 1, "schedule_factor", o.ScheduleFactor,
+			"must be in [0, 1]")
 	} else {
-		c.Require(o.ScheduleFactor == 0, "schedule_factor", o.ScheduleFactor, "must be 0 with schedule \""+o.Schedule+"\"")
+		c.Require(o.ScheduleFactor == 0, "schedule_factor", o.ScheduleFactor,
+			"must be 0 with schedule \""+o.Schedule+"\"")
 	}
 	c.Require(o.WarmupRounds >= 0, "warmup_rounds", o.WarmupRounds, "must not be negative")
 }

@@ -10,8 +10,11 @@ import (
 
 type apflOptions struct {
 	PersonalOptions
-	Alpha    float64 `toml:"alpha" doc:"weight of a client's personal model in its mixed model, at the start"`
-	Adaptive bool    `toml:"adaptive" doc:"whether a client changes its alpha in every round, by a gradient step on the loss of its mixed model"`
+	// weight of a client's personal model in its mixed model, at the start
+	Alpha float64 `toml:"alpha"`
+	// whether a client changes its alpha in every round, by a gradient step on the loss of its
+	// mixed model
+	Adaptive bool `toml:"adaptive"`
 }
 
 func (o *apflOptions) Validate(c *config.Checker) {
@@ -51,8 +54,9 @@ var _ algorithms.Stateful = (*apfl)(nil)
 
 func init() {
 	registerPersonal(algorithms.Factory{
-		Name:      "apfl",
-		Summary:   "federated averaging, and for each client a mixture of the average and a personal model",
+		Name: "apfl",
+		Summary: "averaging, and a mixture with a personal model; each client has the mixture of the average " +
+			"and a model of its own",
 		Reference: "Deng, Kamani, Mahdavi: Adaptive Personalized Federated Learning, arXiv:2003.13461, 2020",
 		Options: func() algorithms.Options {
 			return &apflOptions{PersonalOptions: defaultPersonal(), Alpha: 0.5, Adaptive: true}
@@ -63,7 +67,8 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			f := &apfl{personalized: base, alpha: opts.Alpha, adaptive: opts.Adaptive, own: kit.NewLocalSGD(s, opts.LocalSGDOptions)}
+			f := &apfl{personalized: base, alpha: opts.Alpha, adaptive: opts.Adaptive,
+				own: kit.NewLocalSGD(s, opts.LocalSGDOptions)}
 			f.own.Options.L2 = 0 // the gradient at the mixed model has it
 			for range s.Workers {
 				f.space = append(f.space, apflSpace{x: make([]float64, values), next: make([]float64, values+1)})
@@ -93,32 +98,32 @@ func mix(x []float64, alpha float64, v, u []float64) {
 }
 
 // Solve makes the device's local steps, from w and from its own model.
-func (f *apfl) Solve(r algorithms.Request) algorithms.Work {
-	w, own, space := f.Shown(), &f.own.Scratch[r.Worker], &f.space[r.Worker]
-	space.alpha, space.first = f.alpha, true
+func (a *apfl) Solve(r algorithms.Request) algorithms.Response {
+	w, own, space := a.Shown(), &a.own.Scratch[r.Worker], &a.space[r.Worker]
+	space.alpha, space.first = a.alpha, true
 	copy(own.U, w)
-	if held := f.held.At(r.Device, space.next); held != nil {
+	if held := a.held.At(r.Device, space.next); held != nil {
 		copy(own.U, held)
 		space.alpha = held[len(w)]
 	}
 	clear(own.V)
 	own.Gradient.For(r.Device, r.Branch(1))
-	work := f.SolveUnder(r, w, kit.Pull{Center: w, Gradient: f.step})
+	response := a.SolveUnder(r, w, kit.Pull{Center: w, Gradient: a.step})
 	copy(space.next, own.U)
 	space.next[len(w)] = space.alpha
-	f.next.Store(r.Device, space.next)
-	return work
+	a.next.Store(r.Device, space.next)
+	return response
 }
 
 // personalStep sets g to the gradient of u's loss, and takes the step of v.
-func (f *apfl) personalStep(r algorithms.Request, batch kit.MiniBatch, u, g []float64) {
-	own, space, n := &f.own.Scratch[r.Worker], &f.space[r.Worker], float64(len(batch.Rows))
+func (a *apfl) personalStep(r algorithms.Request, batch kit.MiniBatch, u, g []float64) {
+	own, space, n := &a.own.Scratch[r.Worker], &a.space[r.Worker], float64(len(batch.Rows))
 	own.Gradient.Sum(batch.Client, batch.Rows, u, 1, g)
 	alpha := space.alpha
 	mix(space.x, alpha, own.U, u)
 	own.Gradient.Sum(batch.Client, batch.Rows, space.x, 1, own.G)
-	kernel.Axpy(n*f.Options.L2, space.x, own.G)
-	if space.first && f.adaptive {
+	kernel.Axpy(n*a.Options.L2, space.x, own.G)
+	if space.first && a.adaptive {
 		slope := (kernel.Dot(own.U, own.G) - kernel.Dot(u, own.G)) / n
 		space.alpha = min(1, max(0, alpha-float64(batch.Step*slope)))
 	}
@@ -126,5 +131,5 @@ func (f *apfl) personalStep(r algorithms.Request, batch kit.MiniBatch, u, g []fl
 	for j := range own.G {
 		own.G[j] *= alpha
 	}
-	f.own.TakeStep(own, batch.Step, len(batch.Rows), kit.Pull{Center: own.U})
+	a.own.TakeStep(own, batch.Step, len(batch.Rows), kit.Pull{Center: own.U})
 }

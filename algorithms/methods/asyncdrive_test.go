@@ -31,7 +31,8 @@ type course struct {
 }
 
 func newCourse(a algorithms.Algorithm, p *mtl.Problem, delay func(device, attempt int) float64) *course {
-	return &course{a: a.(algorithms.Asynchronous), p: p, delay: delay, due: make([]float64, p.Clients()), attempts: make([]int, p.Clients())}
+	return &course{a: a.(algorithms.Asynchronous), p: p, delay: delay, due: make([]float64, p.Clients()),
+		attempts: make([]int, p.Clients())}
 }
 
 // random returns delays between 1 and spread that differ from device to device by

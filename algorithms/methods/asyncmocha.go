@@ -18,9 +18,16 @@ const (
 // AsyncMOCHAOptions are the settings of asynchronous MOCHA.
 type AsyncMOCHAOptions struct {
 	algorithms.MOCHAOptions
-	Sigma        float64 `toml:"sigma" doc:"sigma in the curvature sigma M_tt of a client's subproblem; 1: as if no other client responded meanwhile; 0: sigma'_t of the coupling, as if all did at once"`
-	Damping      string  `toml:"damping" doc:"\"line-search\": the server scales each response so that the dual objective cannot get worse, and refuses one that cannot make it better; \"none\": it does not scale responses, which needs sigma = 0"`
-	MaxStaleness int     `toml:"max_staleness" doc:"responses that the server may take between sending a client its w_t and that client's response; later it refuses the response; 0: no limit"`
+	// sigma in the curvature sigma M_tt of a client's subproblem; 1: as if no other client
+	// responded meanwhile; 0: sigma'_t of the coupling, as if all did at once
+	Sigma float64 `toml:"sigma"`
+	// "line-search": the server scales each response so that the dual objective cannot get worse,
+	// and refuses one that cannot make it better; "none": it does not scale responses, which needs
+	// sigma = 0
+	Damping string `toml:"damping"`
+	// responses that the server may take between sending a client its w_t and that client's
+	// response; later it refuses the response; 0: no limit
+	MaxStaleness int `toml:"max_staleness"`
 }
 
 // Validate reports everything wrong with the options.
@@ -73,9 +80,11 @@ var _ algorithms.Asynchronous = (*asyncMOCHA)(nil)
 
 func init() {
 	algorithms.Register(algorithms.Factory{
-		Name:      "async-mocha",
-		Summary:   "MOCHA without rounds: the server applies each response when it arrives, scaled so that the dual cannot get worse",
-		Reference: "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; the damping is fedsim's own",
+		Name: "async-mocha",
+		Summary: "MOCHA without rounds; the server applies each response when it arrives, scaled so that the " +
+			"dual cannot get worse",
+		Reference: "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; " +
+			"the damping is fedsim's own",
 		Options: func() algorithms.Options {
 			return &AsyncMOCHAOptions{MOCHAOptions: algorithms.MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: lineSearch}
 		},
@@ -90,7 +99,8 @@ func init() {
 			n, d := s.Problem.Clients(), s.Problem.Values()
 			a := &asyncMOCHA{
 				Dual: algorithms.NewDual(s), opts: *o.(*AsyncMOCHAOptions), sent: data.NewMatrix(n, d),
-				curvature: make([]float64, n), since: make([]int, n), change: make([]float64, n), now: make([]float64, d),
+				curvature: make([]float64, n), since: make([]int, n), change: make([]float64, n),
+				now: make([]float64, d),
 			}
 			a.weights = s.Coupling.Incremental(&a.Duals.V)
 			return a, nil
@@ -125,7 +135,7 @@ func (a *asyncMOCHA) Send(device int) (int, error) {
 
 // Solve runs SDCA on the subproblem at the w_t the device was sent, for the fewer
 // of its epochs and the steps allowed. The device sends dv and b.
-func (a *asyncMOCHA) Solve(r algorithms.Request) algorithms.Work {
+func (a *asyncMOCHA) Solve(r algorithms.Request) algorithms.Response {
 	k := r.Device
 	a.since[k] = ^a.sentVersion(k)
 	steps := a.opts.Steps(a.RowsOf(k), r.Steps)
@@ -136,7 +146,7 @@ func (a *asyncMOCHA) Solve(r algorithms.Request) algorithms.Work {
 	change, moved := a.Problem.ConjugateChange(k, a.Duals.Alpha[k], a.Next[k])
 	a.change[k] = change
 	flops += float64(conjugateFLOPs * float64(moved))
-	return a.Leave(r, algorithms.Work{Steps: steps, FLOPs: flops, Values: a.Link().One()})
+	return a.Leave(r, algorithms.Response{Steps: steps, FLOPs: flops, Values: a.Link().One()})
 }
 
 // sentVersion returns the version that the device was sent.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/algorithms"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/kernel"
 	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/internal/tools/rng"
@@ -44,9 +45,8 @@ func everyCoupling(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coup
 			if s, ok := c.(mtl.Shifted); ok {
 				inner = s.Coupling
 			}
-			if got := fmt.Sprintf("%T", inner); got != v.want {
-				t.Fatalf("the coupling is a %s, want %s", got, v.want)
-			}
+			got := fmt.Sprintf("%T", inner)
+			expect.Must(t, got == v.want, "the coupling is a %s, want %s", got, v.want)
 			f(t, p, c)
 		})
 	}
@@ -68,7 +68,8 @@ func TestDualNeverGetsWorse(t *testing.T) {
 				p, c := onLoss(t, loss, change)
 				worlds = append(worlds, world{p, c})
 			}
-			p, c := randomProblem(t, func(c *mtl.Config) { tiedToMean(c); c.Loss = loss }, []int{0, 1, 0, 2, 0}, 9, 14, 5, 30, 8, 21)
+			p, c := randomProblem(t, func(c *mtl.Config) { tiedToMean(c); c.Loss = loss }, []int{0, 1, 0, 2, 0}, 9, 14,
+				5, 30, 8, 21)
 			worlds = append(worlds, world{p, c})
 			damped, refused := 0, 0
 			rapid.Check(t, func(r *rapid.T) {
@@ -78,7 +79,8 @@ func TestDualNeverGetsWorse(t *testing.T) {
 					o.Epochs = rapid.SampledFrom([]float64{0.2, 1, 7}).Draw(r, "epochs")
 					o.MaxStaleness = rapid.SampledFrom([]int{0, 0, 3}).Draw(r, "max_staleness")
 				}))
-				course := newCourse(a, w.p, random(rapid.Uint64().Draw(r, "seed"), rapid.SampledFrom([]float64{1, 2, 10}).Draw(r, "spread")))
+				course := newCourse(a, w.p,
+					random(rapid.Uint64().Draw(r, "seed"), rapid.SampledFrom([]float64{1, 2, 10}).Draw(r, "spread")))
 				drop := rapid.SampledFrom([]float64{0, 0.3}).Draw(r, "drop")
 				course.lost = func(k, attempt int) bool { return chance(k, attempt, drop) }
 				course.begin()
@@ -86,23 +88,19 @@ func TestDualNeverGetsWorse(t *testing.T) {
 				for n := range 60 {
 					k, taken := course.next()
 					v := evaluate(a, w.p, w.c)
-					if v.Dual > last+1e-13*(1+math.Abs(last)) {
-						r.Fatalf("response %d, of device %d: the dual rises from %v to %v", n, k, last, v.Dual)
-					}
-					if !taken && v.Dual != last {
-						r.Fatalf("response %d, of device %d, is not taken, and the dual goes from %v to %v", n, k, last, v.Dual)
-					}
-					if !(v.Gap >= -1e-9*math.Abs(v.Primal)) || math.IsInf(v.Gap, 0) {
-						r.Fatalf("response %d: duality gap %g at P = %g", n, v.Gap, v.Primal)
-					}
+					expect.Must(r, v.Dual <= last+1e-13*(1+math.Abs(last)),
+						"response %d, of device %d: the dual rises from %v to %v", n, k, last, v.Dual)
+					expect.Must(r, taken || v.Dual == last,
+						"response %d, of device %d, is not taken, and the dual goes from %v to %v", n, k, last, v.Dual)
+					expect.Must(r, v.Gap >= -1e-9*math.Abs(v.Primal) && !math.IsInf(v.Gap, 0),
+						"response %d: duality gap %g at P = %g", n, v.Gap, v.Primal)
 					last = v.Dual
 				}
 				damped += course.taken
 				refused += course.refused
 			})
-			if damped == 0 || refused == 0 {
-				t.Errorf("%d responses were taken and %d refused: both must happen", damped, refused)
-			}
+			expect.That(t, damped != 0 && refused != 0,
+				"%d responses were taken and %d refused: both must happen", damped, refused)
 		})
 	}
 }
@@ -116,18 +114,15 @@ func TestUndampedDualGetsWorse(t *testing.T) {
 	course.begin()
 	last, rises := evaluate(a, p, c).Dual, 0
 	for range 200 {
-		if _, taken := course.next(); !taken {
-			t.Fatal("a response is refused without damping")
-		}
+		_, taken := course.next()
+		expect.Must(t, taken, "a response is refused without damping")
 		now := evaluate(a, p, c).Dual
 		if now > last+1e-9*math.Abs(last) {
 			rises++
 		}
 		last = now
 	}
-	if rises == 0 {
-		t.Error("the dual has never got worse")
-	}
+	expect.That(t, rises != 0, "the dual has never got worse")
 }
 
 // For the hinge and a quadratic R the server's gamma is optimal: no point between the
@@ -168,16 +163,13 @@ func TestLineSearchIsExactForTheHinge(t *testing.T) {
 					best, where = dual, gamma
 				}
 			}
-			if got > best+1e-12*(1+math.Abs(best)) {
-				t.Fatalf("response %d of device %d (taken: %v): D = %v, at gamma = %g it is %v", n, k, taken, got, where, best)
-			}
+			expect.Must(t, got <= best+1e-12*(1+math.Abs(best)),
+				"response %d of device %d (taken: %v): D = %v, at gamma = %g it is %v", n, k, taken, got, where, best)
 			if taken && where > 0 && where < most {
 				between++
 			}
 		}
-		if between == 0 && p.Config.Gamma == 1 && c.Tasks() > 2 {
-			t.Error("no response was damped")
-		}
+		expect.That(t, between != 0 || p.Config.Gamma != 1 || c.Tasks() <= 2, "no response was damped")
 	})
 }
 
@@ -260,7 +252,8 @@ func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
 			}
 		}
 		if best < -1e-7 || best > 1e-5 {
-			t.Errorf("P comes within %.2g of the optimum after %d responses, %d refused, want 1e-5", best, course.taken, course.refused)
+			t.Errorf("P comes within %.2g of the optimum after %d responses, %d refused, want 1e-5", best, course.taken,
+				course.refused)
 		}
 		t.Logf("%d responses, %d refused", course.taken, course.refused)
 	}
@@ -312,9 +305,12 @@ func TestAsyncMOCHADoesNotDrift(t *testing.T) {
 			drift = max(drift, math.Abs(x-w.Data[i]))
 		}
 		size := most(w.Data)
-		t.Logf("%d responses: the w_t sent is %.1e off grad R*(V), that %.1e off grad R* of the image, relative", course.taken, off/size, drift/size)
+		t.Logf("%d responses: the w_t sent is %.1e off grad R*(V), that %.1e off grad R* of the image, relative",
+			course.taken, off/size, drift/size)
 		if off > 1e-12*size || drift > 1e-12*size {
-			t.Errorf("the w_t sent is %g off grad R*(V), that %g off grad R* of the image of alpha, of a largest weight %g", off, drift, size)
+			t.Errorf(
+				"the w_t sent is %g off grad R*(V), that %g off grad R* of the image of alpha, of a largest weight %g",
+				off, drift, size)
 		}
 	})
 }
@@ -323,7 +319,8 @@ func TestAsyncMOCHADoesNotDrift(t *testing.T) {
 // sent to the device. Refused ones do not count.
 func TestMaxStaleness(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8)
-	a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.MaxStaleness = 2 })).(algorithms.Asynchronous)
+	a := start(t, "async-mocha", p, c,
+		asyncOptions(func(o *AsyncMOCHAOptions) { o.MaxStaleness = 2 })).(algorithms.Asynchronous)
 	for k := range 4 {
 		a.Send(k)
 		a.Solve(request(k, 0, algorithms.NoLimit, 0))
@@ -333,9 +330,8 @@ func TestMaxStaleness(t *testing.T) {
 		if taken, flops, _ := a.Receive(k); taken != want || (flops > 0) != want {
 			t.Fatalf("device %d, of %d responses taken since: taken is %v at %g FLOPs", k, k, taken, flops)
 		}
-		if unchanged := same(snapshot(a), before) == nil; unchanged == want {
-			t.Fatalf("device %d: taken is %v, the state the same is %v", k, want, unchanged)
-		}
+		unchanged := same(snapshot(a), before) == nil
+		expect.Must(t, unchanged != want, "device %d: taken is %v, the state the same is %v", k, want, unchanged)
 	}
 	a.Send(0) // three responses were taken, one was refused
 	a.Solve(request(0, 1, algorithms.NoLimit, 0))
@@ -377,10 +373,7 @@ func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 			early.next()
 			late.next()
 		}
-		next, err := p.Regularizer.Update(testPool, early.a.Model().W, 1e-3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := expect.Value(p.Regularizer.Update(testPool, early.a.Model().W, 1e-3))(t)
 		early.a.SetCoupling(next)
 		late.a.SetCoupling(next)
 		last := evaluate(early.a, p, next).Dual
@@ -389,19 +382,15 @@ func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 		for n := 0; n < 20_000 && best > 1e-5; n++ {
 			early.next()
 			late.next()
-			if err := same(snapshot(early.a), snapshot(late.a)); err != nil {
-				t.Fatalf("response %d after the update, computed before against after: %v", n, err)
-			}
+			err := same(snapshot(early.a), snapshot(late.a))
+			expect.Must(t, err == nil, "response %d after the update, computed before against after: %v", n, err)
 			v := evaluate(early.a, p, next)
-			if v.Dual > last+1e-13*(1+math.Abs(last)) {
-				t.Fatalf("response %d after the update: the dual rises from %v to %v", n, last, v.Dual)
-			}
+			expect.Must(t, v.Dual <= last+1e-13*(1+math.Abs(last)),
+				"response %d after the update: the dual rises from %v to %v", n, last, v.Dual)
 			last = v.Dual
 			best = math.Min(best, v.Primal/optimum-1)
 		}
-		if best < -1e-7 || best > 1e-5 {
-			t.Errorf("P comes within %.2g of the new optimum", best)
-		}
+		expect.That(t, best >= -1e-7 && best <= 1e-5, "P comes within %.2g of the new optimum", best)
 	}
 }
 
@@ -414,15 +403,12 @@ func TestAsyncMOCHATheta(t *testing.T) {
 		before := make([]float64, p.Clients())
 		for k := range before {
 			before[k] = theta(a.Problem, a, k)
-			if !(before[k] > 0 && before[k] < 1) {
-				t.Errorf("device %d after 0.3 passes: theta = %g", k, before[k])
-			}
+			expect.That(t, before[k] > 0 && before[k] < 1, "device %d after 0.3 passes: theta = %g", k, before[k])
 		}
 		responded, _ := course.next()
 		for k := range before {
-			if k != responded && theta(a.Problem, a, k) != before[k] {
-				t.Errorf("device %d: theta is %g after another's response, was %g", k, theta(a.Problem, a, k), before[k])
-			}
+			expect.That(t, k == responded || theta(a.Problem, a, k) == before[k],
+				"device %d: theta is %g after another's response, was %g", k, theta(a.Problem, a, k), before[k])
 		}
 	})
 }
@@ -434,11 +420,10 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 		v := p.NewWeights()
 		task, add := c.Incremental(&v).FLOPs()
 		d := float64(p.Features)
-		if task < d || add < d {
-			t.Fatalf("a row of d = %g weights costs %g, a change %g", d, task, add)
-		}
+		expect.Must(t, task >= d && add >= d, "a row of d = %g weights costs %g, a change %g", d, task, add)
 		for _, damping := range []string{lineSearch, undamped} {
-			a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = damping })).(*asyncMOCHA)
+			a := start(t, "async-mocha", p, c,
+				asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = damping })).(*asyncMOCHA)
 			course := newCourse(a, p, random(3, 3))
 			course.begin()
 			for range 50 {
@@ -456,9 +441,7 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 				for _, x := range want {
 					ok = ok || math.Abs(cost-x) < 1e-6
 				}
-				if !ok {
-					t.Fatalf("%s, taken is %v: %g FLOPs, want %v", damping, taken, cost, want)
-				}
+				expect.Must(t, ok, "%s, taken is %v: %g FLOPs, want %v", damping, taken, cost, want)
 			}
 		}
 	})
@@ -482,9 +465,8 @@ func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
 				y := p.Train.Clients[k].Y[i]
 				want += p.Scale[k] * (p.Loss.Conjugate(x, y) - p.Loss.Conjugate(a.Duals.Alpha[k][i], y))
 			}
-			if !near(a.change[k], want, 1e-13) {
-				t.Errorf("%s: device %d sends %v, want %v", loss, k, a.change[k], want)
-			}
+			expect.That(t, near(a.change[k], want, 1e-13),
+				"%s: device %d sends %v, want %v", loss, k, a.change[k], want)
 			dv := make([]float64, p.Features)
 			p.AddV(k, dv, next)
 			old := make([]float64, p.Features)
@@ -500,7 +482,8 @@ func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
 func TestAsyncMOCHACountsLateResponsesAsStale(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	for stale, taken := range map[int]bool{2: true, 1: false} {
-		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.MaxStaleness = stale })).(*asyncMOCHA)
+		a := start(t, "async-mocha", p, c,
+			asyncOptions(func(o *AsyncMOCHAOptions) { o.MaxStaleness = stale })).(*asyncMOCHA)
 		a.Begin()
 		for k := range 3 {
 			a.Solve(request(k, 0, algorithms.NoLimit, 0))
@@ -512,12 +495,9 @@ func TestAsyncMOCHACountsLateResponsesAsStale(t *testing.T) {
 		before := snapshot(a)
 		a.Commit(0, 1) // two versions late
 		a.End()
-		if changed := same(snapshot(a), before) != nil; changed != taken {
-			t.Errorf("at most %d versions: a response that is 2 late is taken: %t", stale, changed)
-		}
+		changed := same(snapshot(a), before) != nil
+		expect.That(t, changed == taken, "at most %d versions: a response that is 2 late is taken: %t", stale, changed)
 		a.Begin()
-		if a.since[0] != a.version {
-			t.Errorf("the device is not sent the present w_t when its work is over")
-		}
+		expect.That(t, a.since[0] == a.version, "the device is not sent the present w_t when its work is over")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -29,7 +30,8 @@ func (m countingModel) Metrics() []mtl.NamedMetric { return nil }
 
 func (m countingModel) Initial(_ uint64, w []float64) error { w[0], w[1] = 3, -1; return nil }
 
-func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64, into, buffers []float64) (float64, error) {
+func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64,
+	into, buffers []float64) (float64, error) {
 	if m.asked != nil {
 		m.asked.Add(1)
 	}
@@ -58,22 +60,16 @@ func TestValuesWithoutAGradient(t *testing.T) {
 			cfg := mtl.Defaults()
 			cfg.Model, cfg.Regularizer = mtl.ModelExternal, mtl.RegIndependent
 			rows := []int32{2, 4, 6} // one, two and three mini-batches in a round
-			p, err := mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), countingModel{buffers: buffers})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := expect.Value(mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil),
+				countingModel{buffers: buffers}))(t)
 			a := startWith(t, name, algorithms.Setup{Problem: p, HubSize: 3}, shape)
-			if !a.Describe().Means {
-				t.Errorf("%s: does not average models", name)
-			}
+			expect.That(t, a.Describe().Means, "%s: does not average models", name)
 			for h := range 2 {
 				round(a, p, h, algorithms.NoLimit, nil)
 			}
 			w := a.Model().W.Row(0)
 			if buffers == 0 {
-				if !slices.Equal(with[:2], w) {
-					t.Errorf("%s: %v with a third value, %v without", name, with[:2], w)
-				}
+				expect.That(t, slices.Equal(with[:2], w), "%s: %v with a third value, %v without", name, with[:2], w)
 				continue
 			}
 			with = slices.Clone(w)
@@ -81,14 +77,12 @@ func TestValuesWithoutAGradient(t *testing.T) {
 			if name == "scaffold" || name == "gossip" {
 				want = 2 * (1 + 2 + 3) / 3.0
 			}
-			if diff := w[2] - want; diff > 1e-12 || diff < -1e-12 {
-				t.Errorf("%s: counted %g mini-batches, want %g", name, w[2], want)
-			}
+			diff := w[2] - want
+			expect.That(t, diff <= 1e-12 && diff >= -1e-12, "%s: counted %g mini-batches, want %g", name, w[2], want)
 		}
 	}
-	if m, _ := algorithms.Lookup("fedadam"); m.Describe(m.Options(), mtl.Shape{}).Means {
-		t.Error("fedadam moves values without a gradient by its step")
-	}
+	m, _ := algorithms.Lookup("fedadam")
+	expect.That(t, !m.Describe(m.Options(), mtl.Shape{}).Means, "fedadam moves values without a gradient by its step")
 }
 
 // An interrupted run asks an external model for no further gradient once its overtime is over, which
@@ -99,17 +93,14 @@ func TestAHaltEndsTheRequestsToAnExternalModel(t *testing.T) {
 		cfg := mtl.Defaults()
 		cfg.Model, cfg.Regularizer = mtl.ModelExternal, mtl.RegIndependent
 		rows, asked := []int32{10}, new(atomic.Int32)
-		p, err := mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), countingModel{asked: asked})
-		if err != nil {
-			t.Fatal(err)
-		}
-		a := startWith(t, "fedavg", algorithms.Setup{Problem: p}, func(o algorithms.Options) { o.(kit.LocalOptions).Local().Batch = 1 })
-		if _, err := a.Begin(); err != nil {
-			t.Fatal(err)
-		}
-		a.Solve(algorithms.Request{Steps: algorithms.NoLimit, Halt: algorithms.NewHalt(most, func() bool { return true })})
-		if n := asked.Load(); n != want {
-			t.Errorf("%d gradients in an overtime of %d, want %d", n, most, want)
-		}
+		p := expect.Value(mtl.NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil),
+			countingModel{asked: asked}))(t)
+		a := startWith(t, "fedavg", algorithms.Setup{Problem: p},
+			func(o algorithms.Options) { o.(kit.LocalOptions).Local().Batch = 1 })
+		expect.Value(a.Begin())(t)
+		a.Solve(
+			algorithms.Request{Steps: algorithms.NoLimit, Halt: algorithms.NewHalt(most, func() bool { return true })})
+		n := asked.Load()
+		expect.That(t, n == want, "%d gradients in an overtime of %d, want %d", n, most, want)
 	}
 }

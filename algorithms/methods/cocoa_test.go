@@ -6,6 +6,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
@@ -72,15 +73,9 @@ func variants(t *testing.T, f func(t *testing.T, p *mtl.Problem, c mtl.Coupling)
 	t.Run("shared", func(t *testing.T) {
 		cfg := data.Defaults()
 		cfg.Synthetic.Clients, cfg.Synthetic.Features, cfg.ClientsPerTask = 3, 8, 2
-		split, err := data.Prepare(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		split := expect.Value(data.Prepare(cfg))(t)
 		p := mustProblem(t, mtl.Defaults(), *split)
-		c, err := p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 2, 0.1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Value(p.Solver(testPool, 1e-6, 2000).LearnCoupling(t.Context(), 2, 0.1))(t)
 		f(t, p, c)
 	})
 }
@@ -106,30 +101,33 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 		for _, theta := range []float64{0.99, 0.9, 0.5, 0.1, 0.01} {
 			variants(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 				a := startDual(t, "cocoa", p, c, func(o algorithms.Options) {
-					*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: theta, Stop: stop, CheckEvery: 0.1, MaxEpochs: 1e5}
+					*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: theta, Stop: stop, CheckEvery: 0.1,
+						MaxEpochs: 1e5}
 				})
 				reached, short := 0, 0
 				for h := range 16 {
 					a.Begin()
 					for k := range p.Clients() {
-						work := a.Solve(request(k, h, algorithms.NoLimit, k%2))
+						response := a.Solve(request(k, h, algorithms.NoLimit, k%2))
 						if h < 4 || h >= 12 { // also late, when the possible gain is small
 							least := exactly(t, a, k)
 							got, known := quality(a, k, least)
-							if known && got > theta*(1+1e-5) || work.Capped {
-								t.Errorf("%s, round %d: device %d reached %.9g in %d steps, want %g", stop, h, k, got, work.Steps, theta)
+							if known && got > theta*(1+1e-5) || response.Capped {
+								t.Errorf("%s, round %d: device %d reached %.9g in %d steps, want %g", stop, h, k, got,
+									response.Steps, theta)
 							} else if known {
 								reached++
 							}
 							chunk := (p.Train.Clients[k].X.Rows + 9) / 10
-							if work.Steps > chunk {
-								before := a.Solve(request(k, h, (work.Steps-1)/chunk*chunk, 0))
+							if response.Steps > chunk {
+								before := a.Solve(request(k, h, (response.Steps-1)/chunk*chunk, 0))
 								got, known := quality(a, k, least)
 								if stop == algorithms.StopCertificate {
 									got, known = certified(a, k), true
 								}
 								if known && got <= theta*(1-1e-5) || !before.Capped {
-									t.Errorf("%s, round %d: device %d was at %.9g before the last of its %d steps, want more than %g", stop, h, k, got, work.Steps, theta)
+									t.Errorf("%s, round %d: device %d was at %.9g before the last of its %d steps, "+
+										"want more than %g", stop, h, k, got, response.Steps, theta)
 								} else if known {
 									short++
 								}
@@ -141,7 +139,8 @@ func TestCoCoAReachesThetaAndNoMore(t *testing.T) {
 					a.End()
 				}
 				if reached < 4 || theta < 0.9 && short < 4 {
-					t.Errorf("%s, theta = %g: reached %d times, short of it before %d times: the test shows nothing", stop, theta, reached, short)
+					t.Errorf("%s, theta = %g: reached %d times, short of it before %d times: the test shows nothing",
+						stop, theta, reached, short)
 				}
 			})
 		}
@@ -156,29 +155,30 @@ func TestCoCoASaysWhereItIsShortOfTheta(t *testing.T) {
 		capped := 0
 		for _, epochs := range []float64{0.1, 1, 100} {
 			a := startDual(t, "cocoa", p, c, func(o algorithms.Options) {
-				*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.05, Stop: stop, CheckEvery: 0.1, MaxEpochs: epochs}
+				*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.05, Stop: stop, CheckEvery: 0.1,
+					MaxEpochs: epochs}
 			})
 			a.Begin()
 			for k := range p.Clients() {
-				work := a.Solve(request(k, 0, algorithms.NoLimit, 0))
+				response := a.Solve(request(k, 0, algorithms.NoLimit, 0))
 				bound := theta(a.Problem, a, k)
 				if stop == algorithms.StopCertificate {
 					bound = certified(a, k)
 				}
-				if work.Capped != (bound > 0.05) {
-					t.Errorf("%s: device %d, at most %g epochs: capped = %v at %g of 0.05", stop, k, epochs, work.Capped, bound)
-				}
-				if work.Capped {
+				expect.That(t, response.Capped == (bound > 0.05),
+					"%s: device %d, at most %g epochs: capped = %v at %g of 0.05",
+					stop, k, epochs, response.Capped, bound)
+				if response.Capped {
 					capped++
-					if want := int(math.Ceil(epochs * float64(len(a.Next[k])))); work.Steps != want {
-						t.Errorf("%s: device %d ended short of theta after %d steps, want %d", stop, k, work.Steps, want)
+					if want := int(math.Ceil(epochs * float64(len(a.Next[k])))); response.Steps != want {
+						t.Errorf("%s: device %d ended short of theta after %d steps, want %d", stop, k, response.Steps,
+							want)
 					}
 				}
 			}
 		}
-		if capped < 3 || capped == 9 {
-			t.Errorf("%s: %d of 9 were short of theta: the test shows nothing", stop, capped)
-		}
+		expect.That(t, capped >= 3 && capped != 9,
+			"%s: %d of 9 were short of theta: the test shows nothing", stop, capped)
 	}
 }
 
@@ -189,19 +189,20 @@ func TestCoCoAOnASolvedSubproblem(t *testing.T) {
 		// Tasks that are not coupled: a round solves them.
 		p, c := randomProblem(t, func(c *mtl.Config) { untied(c); c.Loss = loss }, nil, 4, 10, 17)
 		a := startDual(t, "cocoa", p, c, func(o algorithms.Options) {
-			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-6, Stop: algorithms.StopTheta, CheckEvery: 1, MaxEpochs: 1e5}
+			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-6, Stop: algorithms.StopTheta,
+				CheckEvery: 1, MaxEpochs: 1e5}
 		})
 		for h := range 6 {
 			round(a, p, h, algorithms.NoLimit, nil)
 		}
 		a.Begin()
 		for k, n := range []int{10, 17} {
-			if work := a.Solve(request(k, 9, algorithms.NoLimit, 0)); work.Steps != n || work.Capped {
-				t.Errorf("%s: %d steps on a solved subproblem of %d rows, capped = %v", loss, work.Steps, n, work.Capped)
+			if response := a.Solve(request(k, 9, algorithms.NoLimit, 0)); response.Steps != n || response.Capped {
+				t.Errorf("%s: %d steps on a solved subproblem of %d rows, capped = %v", loss, response.Steps, n,
+					response.Capped)
 			}
-			if theta := theta(a.Problem, a, k); theta != 0 {
-				t.Errorf("%s: theta = %g, want 0", loss, theta)
-			}
+			theta := theta(a.Problem, a, k)
+			expect.That(t, theta == 0, "%s: theta = %g, want 0", loss, theta)
 		}
 	}
 }
@@ -217,28 +218,33 @@ func TestCoCoAWork(t *testing.T) {
 		steps       int
 		checks      float64
 	}{
-		{1, 3, algorithms.NoLimit, 60, 3}, {0.5, 1, algorithms.NoLimit, 20, 2}, {1, 2.5, algorithms.NoLimit, 50, 3}, {5, 3, algorithms.NoLimit, 60, 1},
-		{1, 3, 33, 33, 2}, {1, 3, 1, 1, 1}, {0.001, 0.1, algorithms.NoLimit, 2, 2}, {0.33, 1, algorithms.NoLimit, 20, 3},
+		{1, 3, algorithms.NoLimit, 60, 3}, {0.5, 1, algorithms.NoLimit, 20, 2}, {1, 2.5, algorithms.NoLimit, 50, 3},
+		{5, 3, algorithms.NoLimit, 60, 1}, {1, 3, 33, 33, 2}, {1, 3, 1, 1, 1}, {0.001, 0.1, algorithms.NoLimit, 2, 2},
+		{0.33, 1, algorithms.NoLimit, 20, 3},
 	} {
 		a := start(t, "cocoa", p, c, func(o algorithms.Options) {
 			// An accuracy that a few passes do not reach.
-			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-9, Stop: algorithms.StopCertificate, CheckEvery: x.every, MaxEpochs: x.most}
+			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-9, Stop: algorithms.StopCertificate,
+				CheckEvery: x.every, MaxEpochs: x.most}
 		})
 		a.Begin()
-		work := a.Solve(request(0, 0, x.allowed, 0))
+		response := a.Solve(request(0, 0, x.allowed, 0))
 		mocha := start(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = 0 })
 		mocha.Begin()
 		steps := mocha.Solve(request(0, 0, x.steps, 0)).FLOPs
-		if work.Steps != x.steps || work.FLOPs != steps+x.checks*2*d*n {
-			t.Errorf("check_every = %g, max_epochs = %g, at most %d steps: %+v, want %d steps, %g FLOPs for them and %g for checks",
-				x.every, x.most, x.allowed, work, x.steps, steps, x.checks*2*d*n)
+		if response.Steps != x.steps || response.FLOPs != steps+x.checks*2*d*n {
+			t.Errorf("check_every = %g, max_epochs = %g, at most %d steps: %+v, want %d steps, "+
+				"%g FLOPs for them and %g for checks",
+				x.every, x.most, x.allowed, response, x.steps, steps, x.checks*2*d*n)
 		}
 		a = start(t, "cocoa", p, c, func(o algorithms.Options) {
-			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-9, Stop: algorithms.StopTheta, CheckEvery: x.every, MaxEpochs: x.most}
+			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-9, Stop: algorithms.StopTheta,
+				CheckEvery: x.every, MaxEpochs: x.most}
 		})
 		a.Begin()
 		if free := a.Solve(request(0, 0, x.allowed, 0)); free.Steps != x.steps || free.FLOPs != steps {
-			t.Errorf("check_every = %g, max_epochs = %g, at most %d steps: %+v, want %d steps and %g FLOPs", x.every, x.most, x.allowed, free, x.steps, steps)
+			t.Errorf("check_every = %g, max_epochs = %g, at most %d steps: %+v, want %d steps and %g FLOPs", x.every,
+				x.most, x.allowed, free, x.steps, steps)
 		}
 	}
 }
@@ -252,18 +258,15 @@ func TestCoCoAWorkGrowsWithAccuracy(t *testing.T) {
 		a := start(t, "cocoa", p, c, func(o algorithms.Options) { o.(*algorithms.CoCoAOptions).Theta = theta })
 		a.Begin()
 		steps := a.Solve(request(0, 0, algorithms.NoLimit, 0)).Steps
-		if steps < last {
-			t.Errorf("theta = %g takes %d steps, a larger one took %d", theta, steps, last)
-		}
+		expect.That(t, steps >= last, "theta = %g takes %d steps, a larger one took %d", theta, steps, last)
 		last = steps
 	}
-	if last <= 30 {
-		t.Errorf("theta = 1e-4 takes %d steps: a single pass", last)
-	}
+	expect.That(t, last > 30, "theta = 1e-4 takes %d steps: a single pass", last)
 
 	one, c := randomProblem(t, untied, nil, 4, 10)
 	a := start(t, "cocoa", one, c, func(o algorithms.Options) {
-		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-12, Stop: algorithms.StopCertificate, CheckEvery: 1, MaxEpochs: 1e6}
+		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-12, Stop: algorithms.StopCertificate,
+			CheckEvery: 1, MaxEpochs: 1e6}
 	})
 	for h := range 3 {
 		round(a, one, h, algorithms.NoLimit, nil)
@@ -272,7 +275,8 @@ func TestCoCoAWorkGrowsWithAccuracy(t *testing.T) {
 	if steps := a.Solve(request(0, 9, algorithms.NoLimit, 0)).Steps; steps > 20 {
 		t.Errorf("%d steps on a subproblem that was solved before, want a chunk of 10 or two", steps)
 	}
-	if needs := needsOf("cocoa", &algorithms.CoCoAOptions{}); needs != (algorithms.Needs{AllClients: true, Dual: true}) {
+	if needs := needsOf("cocoa",
+		&algorithms.CoCoAOptions{}); needs != (algorithms.Needs{AllClients: true, Dual: true}) {
 		t.Errorf("needs %+v", needs)
 	}
 }

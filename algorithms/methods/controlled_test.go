@@ -9,6 +9,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
@@ -271,9 +272,12 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 				p, c := onLoss(t, mtl.LossSquaredHinge, tiedToMean)
 				d := p.Features
 				a := start(t, "scaffold", p, c, func(o algorithms.Options) {
-					*o.(*scaffoldOptions) = scaffoldOptions{kit.AverageOptions{LocalSGDOptions: local, Weights: kit.Equally}, option, 0.7}
+					*o.(*scaffoldOptions) = scaffoldOptions{
+						kit.AverageOptions{LocalSGDOptions: local, Weights: kit.Equally}, option, 0.7,
+					}
 				}).(*scaffold)
-				slow := scaffoldTwin{twin: everyone, option: option, server: 0.7, c: make([]float64, d), ck: zeros(p.Clients(), d)}
+				slow := scaffoldTwin{twin: everyone, option: option, server: 0.7, c: make([]float64, d),
+					ck: zeros(p.Clients(), d)}
 				slow.p, slow.w = p, make([]float64, d)
 				for h := range 30 {
 					round(a, p, h, algorithms.NoLimit, func(k int) bool { return slow.respond(k, h) })
@@ -292,9 +296,12 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 			d, heavy := p.Features, everyone
 			heavy.local.Momentum = 0.7
 			a := start(t, "scaffold", p, c, func(o algorithms.Options) {
-				*o.(*scaffoldOptions) = scaffoldOptions{kit.AverageOptions{LocalSGDOptions: heavy.local, Weights: kit.Equally}, optionII, 0.7}
+				*o.(*scaffoldOptions) = scaffoldOptions{
+					kit.AverageOptions{LocalSGDOptions: heavy.local, Weights: kit.Equally}, optionII, 0.7,
+				}
 			}).(*scaffold)
-			slow := scaffoldTwin{twin: heavy, option: optionII, server: 0.7, c: make([]float64, d), ck: zeros(p.Clients(), d)}
+			slow := scaffoldTwin{twin: heavy, option: optionII, server: 0.7, c: make([]float64, d),
+				ck: zeros(p.Clients(), d)}
 			slow.p, slow.w = p, make([]float64, d)
 			for h := range 30 {
 				round(a, p, h, 15+h%20, func(k int) bool { return slow.respond(k, h) })
@@ -307,7 +314,8 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 			p, c := onLoss(t, mtl.LossSquaredHinge, tiedToMean)
 			d := p.Features
 			a := start(t, "feddyn", p, c, func(o algorithms.Options) {
-				*o.(*fedDynOptions) = fedDynOptions{kit.AverageOptions{LocalSGDOptions: local, Weights: kit.Equally}, 0.3}
+				*o.(*fedDynOptions) = fedDynOptions{kit.AverageOptions{LocalSGDOptions: local, Weights: kit.Equally},
+					0.3}
 			}).(*fedDyn)
 			slow := fedDynTwin{twin: everyone, alpha: 0.3, h: make([]float64, d), gk: zeros(p.Clients(), d)}
 			slow.p, slow.w = p, make([]float64, d)
@@ -335,7 +343,7 @@ func TestControlledMethodsEqualTheirTwins(t *testing.T) {
 // of the mean loss of all rows.
 func TestControlledMethodsWeightedByRows(t *testing.T) {
 	p, c := problemOn(t, quadratics(), squared)
-	optimum := []float64{6. / 7, 8. / 7} // models.md, section E: of sum p_k F_k
+	optimum := []float64{6. / 7, 8. / 7} // time.md, section E: of sum p_k F_k
 	for _, trace := range controlledTraces {
 		byRow := func(o algorithms.Options) {
 			trace.set(o)
@@ -412,16 +420,15 @@ func TestScaffoldDividesItsBudget(t *testing.T) {
 		})
 		steps := map[string]int{optionI: 42, optionII: 28}[option]
 		updates := map[string]float64{optionI: 9, optionII: 8}[option] // 4 in each pass of 14 rows in batches of 4
-		if sent, _ := a.Begin(); sent.Size != 18 {
-			t.Errorf("option %s: the server sends %d values, want 18", option, sent.Size)
-		}
-		if w := a.Solve(request(0, 0, algorithms.NoLimit, 0)); w.Steps != steps || w.Values != 18 || w.FLOPs != float64(steps)*4*9+updates*7*9 {
+		sent, _ := a.Begin()
+		expect.That(t, sent.Size == 18, "option %s: the server sends %d values, want 18", option, sent.Size)
+		if w := a.Solve(request(0, 0, algorithms.NoLimit, 0)); w.Steps != steps || w.Values != 18 ||
+			w.FLOPs != float64(steps)*4*9+updates*7*9 {
 			t.Errorf("option %s: %+v", option, w)
 		}
 		a.Commit(0, 1)
-		if flops, _ := a.End(); flops != 8*9 {
-			t.Errorf("option %s: a server step on one response takes %g FLOPs", option, flops)
-		}
+		flops, _ := a.End()
+		expect.That(t, flops == 8*9, "option %s: a server step on one response takes %g FLOPs", option, flops)
 	}
 }
 
@@ -440,8 +447,7 @@ func TestWorkOfFedDynsServer(t *testing.T) {
 		if responses > 0 {
 			want = float64(responses)*2*add + 3*add
 		}
-		if flops, _ := a.End(); flops != want {
-			t.Errorf("%d responses: the server takes %g FLOPs, counted %g", responses, flops, want)
-		}
+		flops, _ := a.End()
+		expect.That(t, flops == want, "%d responses: the server takes %g FLOPs, counted %g", responses, flops, want)
 	}
 }

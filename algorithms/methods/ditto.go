@@ -9,15 +9,20 @@ import (
 
 type dittoOptions struct {
 	PersonalOptions
-	Lambda         float64 `toml:"lambda" doc:"lambda of the term lambda/2 |v - w|^2 in the objective of a client's personal model; 0: models of its rows alone"`
-	PersonalEpochs float64 `toml:"personal_epochs" doc:"local passes for the client's personal model per round"`
-	PersonalStep   float64 `toml:"personal_step" doc:"step size for the client's personal model; 0: that of options.step"`
+	// lambda of the term lambda/2 |v - w|^2 in the objective of a client's personal model; 0:
+	// models of its rows alone
+	Lambda float64 `toml:"lambda"`
+	// local passes for the client's personal model per round
+	PersonalEpochs float64 `toml:"personal_epochs"`
+	// step size for the client's personal model; 0: that of options.step
+	PersonalStep float64 `toml:"personal_step"`
 }
 
 func (o *dittoOptions) Validate(c *config.Checker) {
 	o.check(c, 0)
 	c.Require(o.Lambda >= 0 && o.Lambda <= 1e12, "lambda", o.Lambda, "must be in [0, 1e12]")
-	c.Require(o.PersonalEpochs > 0 && o.PersonalEpochs <= 1e6, "personal_epochs", o.PersonalEpochs, "must be in (0, 1e6]")
+	c.Require(o.PersonalEpochs > 0 && o.PersonalEpochs <= 1e6, "personal_epochs", o.PersonalEpochs,
+		"must be in (0, 1e6]")
 	c.Require(o.PersonalStep >= 0 && o.PersonalStep <= 1e12, "personal_step", o.PersonalStep, "must be in [0, 1e12]")
 	own := o.own()
 	scratch := config.NewChecker()
@@ -61,9 +66,10 @@ var _ algorithms.Stateful = (*ditto)(nil)
 
 func init() {
 	registerPersonal(algorithms.Factory{
-		Name:      "ditto",
-		Summary:   "federated averaging, and a personal model of each client, near the average by a proximal term",
-		Reference: "Li, Hu, Beirami, Smith: Ditto: Fair and Robust Federated Learning Through Personalization, ICML 2021",
+		Name:    "ditto",
+		Summary: "averaging, and a personal model near the average; a proximal term holds it there",
+		Reference: "Li, Hu, Beirami, Smith: Ditto: Fair and Robust Federated Learning Through Personalization, " +
+			"ICML 2021",
 		Options: func() algorithms.Options {
 			return &dittoOptions{PersonalOptions: defaultPersonal(), Lambda: 0.1, PersonalEpochs: 1}
 		},
@@ -87,7 +93,8 @@ func init() {
 	}, func(o algorithms.Options, shape mtl.Shape) algorithms.Workload {
 		opts := o.(*dittoOptions)
 		return algorithms.Workload{
-			StepFLOPs: opts.StepFLOPs(shape, false), StepValues: shape.RowTraffic(), BatchValues: opts.BatchTraffic(shape, false), Kept: 1, Working: 1,
+			StepFLOPs: opts.StepFLOPs(shape, false), StepValues: shape.RowTraffic(),
+			BatchValues: opts.BatchTraffic(shape, false), Kept: 1, Working: 1,
 			Batches: func(rows, steps int) int {
 				own, local := opts.split(rows, steps)
 				return opts.Updates(rows, own) + opts.Updates(rows, local)
@@ -105,20 +112,26 @@ func init() {
 }
 
 // Solve makes the device's local steps from w, and those from its own model.
-func (f *ditto) Solve(r algorithms.Request) algorithms.Work {
-	own, local := f.opts.split(f.Problem.Train.Clients[r.Device].X.Rows, r.Steps)
+func (d *ditto) Solve(r algorithms.Request) algorithms.Response {
+	own, local := d.opts.split(d.Problem.Train.Clients[r.Device].X.Rows, r.Steps)
 	steps := r
 	steps.Steps = local
-	work := f.fedAvg.Solve(steps)
+	response := d.fedAvg.Solve(steps)
 
-	w, from := f.Shown(), f.held.At(r.Device, f.own.Scratch[r.Worker].Space)
+	w, from := d.Shown(), d.held.At(r.Device, d.own.Scratch[r.Worker].Space)
 	if from == nil {
 		from = w
 	}
 	steps.Steps, steps.Stream = own, r.Branch(1)
-	v, _ := f.own.Descend(steps, from, kit.Pull{Mu: f.opts.Lambda, Center: w})
-	f.next.Store(r.Device, v)
-	work.Steps += own
-	work.FLOPs += f.FLOPs(r.Device, work.Steps) - f.FLOPs(r.Device, local) // local steps were counted as if they were all
-	return work
+	v, _ := d.own.Descend(steps, from, kit.Pull{Mu: d.opts.Lambda, Center: w})
+	d.next.Store(r.Device, v)
+	response.Steps += own
+	// local steps were counted as if they were all
+	response.FLOPs += d.FLOPs(r.Device, response.Steps) - d.FLOPs(r.Device, local)
+	return response
+}
+
+// Join writes the minimum of the objective of the personal model of a new client, with the present w.
+func (d *ditto) Join(n *mtl.Newcomer, into []float64) algorithms.Joined {
+	return d.joinNear(n, d.opts.Lambda, d.opts.L2, d.own.Options.Step, into)
 }

@@ -6,8 +6,8 @@
 // One model is averaged by fedavg, fedprox, fedavgm, fedadagrad, fedadam, fedyogi, fednova, feddyn, scaffold,
 // fedau, fedvarp, mifa and mifa-wait, with hubs by hierfavg, and without rounds by fedasync, fedbuff and
 // fedcompass; asgd, ringmaster, rennala, rescaled and ringleader take gradients. Each client has its own
-// model in ditto, apfl, per-fedavg and gossip. async-mocha is MOCHA without rounds. A method is a file, and
-// registers itself.
+// model in ditto, apfl, per-fedavg, pfedme, fedrep, fedper, fedu and gossip, and one of several, or a mixture of
+// them, in ifca and fedem. async-mocha is MOCHA without rounds. A method is a file, and registers itself.
 //
 // It must not know of time, devices' hardware, links, drops or deadlines: see package algorithms.
 package methods

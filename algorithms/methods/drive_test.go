@@ -11,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	_ "fedsim/data/formats"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/rng"
@@ -20,7 +21,8 @@ import (
 var testPool = parallel.NewPool(2)
 
 // start builds a run of a registered method; set changes its options.
-func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(algorithms.Options)) algorithms.Algorithm {
+func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling,
+	set func(algorithms.Options)) algorithms.Algorithm {
 	t.Helper()
 	return startWith(t, name, algorithms.Setup{Problem: p, Coupling: c}, set)
 }
@@ -29,9 +31,7 @@ func start(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, set func(a
 func startWith(t testing.TB, name string, s algorithms.Setup, set func(algorithms.Options)) algorithms.Algorithm {
 	t.Helper()
 	f, ok := algorithms.Lookup(name)
-	if !ok {
-		t.Fatalf("%q is not registered", name)
-	}
+	expect.Must(t, ok, "%q is not registered", name)
 	o := f.Options()
 	if o, ok := o.(*FedCompassOptions); ok {
 		o.Epochs = 1 // requests have no limit
@@ -45,16 +45,20 @@ func startWith(t testing.TB, name string, s algorithms.Setup, set func(algorithm
 	if o, ok := o.(personalOptions); ok && s.Problem.Clients() != s.Problem.Tasks() {
 		o.personal().Evaluate = globalModels
 	}
+	switch o := o.(type) {
+	case *pFedMeOptions:
+		if s.Problem.Clients() != s.Problem.Tasks() {
+			o.Evaluate = globalModels
+		}
+	case *fedEMOptions:
+		o.Components = min(o.Components, s.Problem.Clients())
+	}
 	check := config.NewChecker()
 	o.Validate(check)
-	if problems := check.Problems(); len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	problems := check.Problems()
+	expect.Must(t, len(problems) == 0, "%v", problems)
 	s.Workers, s.Shape = testPool.Size(), s.Problem.Shape
-	m, err := f.Start(s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(f.Start(s, o))(t)
 	return m.Algorithm
 }
 
@@ -63,7 +67,8 @@ func startWith(t testing.TB, name string, s algorithms.Setup, set func(algorithm
 func round(a algorithms.Algorithm, p *mtl.Problem, h, steps int, takesPart func(device int) bool) {
 	a.Begin()
 	testPool.For(p.Clients(), func(t, worker int) {
-		a.Solve(algorithms.Request{Device: t, Round: h, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, t, h)})
+		a.Solve(algorithms.Request{Device: t, Round: h, Steps: steps, Worker: worker,
+			Stream: rng.New(1, rng.Solve, t, h)})
 	})
 	for t := range p.Clients() {
 		if takesPart == nil || takesPart(t) {
@@ -130,17 +135,11 @@ func (o oracle) problem(t testing.TB) (*mtl.Problem, mtl.Coupling) {
 	if cfg.Source == "csv" {
 		cfg.ClientColumn = "task"
 	}
-	split, err := data.Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := expect.Value(data.Prepare(cfg))(t)
 	problem := mtl.Defaults()
 	problem.LossScaling, problem.Regularizer, problem.Lambda = o.scaling, o.regularizer, o.lambda
 	p := mustProblem(t, problem, *split)
-	c, err := p.Regularizer.Start(testPool, p.Tasks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Regularizer.Start(testPool, p.Tasks()))(t)
 	return p, c
 }
 
@@ -180,16 +179,15 @@ func TestOptima(t *testing.T) {
 					round(a, p, h, algorithms.NoLimit, nil)
 					if h&(h+1) == 0 || h%50 == 49 {
 						v := evaluate(a, p, c)
-						if v.Gap < -1e-9*math.Abs(v.Primal) {
-							t.Fatalf("round %d: duality gap %g", h, v.Gap)
-						}
+						expect.Must(t, !(v.Gap < -1e-9*math.Abs(v.Primal)), "round %d: duality gap %g", h, v.Gap)
 						if best = math.Abs(v.Primal-o.optimum) / o.optimum; best <= m.tolerance {
 							t.Logf("within %.2g after %d rounds", best, h+1)
 							return
 						}
 					}
 				}
-				t.Errorf("P is %.3g away from %g (relative) after %d rounds, want %g", best, o.optimum, m.rounds, m.tolerance)
+				t.Errorf("P is %.3g away from %g (relative) after %d rounds, want %g", best, o.optimum, m.rounds,
+					m.tolerance)
 			})
 		}
 	}

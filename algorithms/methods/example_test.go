@@ -14,7 +14,7 @@ func Example() {
 		fmt.Println(name, ok, f.Summary)
 	}
 	// Output:
-	// fedprox true federated averaging with a proximal term that holds local models near the one they were sent
-	// scaffold true federated averaging whose local steps are corrected by control variates, which double the messages
+	// fedprox true averaging with a proximal term; it holds local models near the one they were sent
+	// scaffold true averaging, corrected by control variates; which double the messages
 	// no-such false
 }

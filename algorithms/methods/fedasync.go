@@ -17,12 +17,20 @@ const (
 
 type fedAsyncOptions struct {
 	kit.LocalSGDOptions
-	Mu           float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0: none"`
-	Alpha        float64 `toml:"alpha" doc:"alpha, the weight of a fresh response in the model"`
-	Staleness    string  `toml:"staleness" doc:"s in the weight alpha s(tau) of a response that is tau server steps old, with a and b below: \"constant\": 1; \"polynomial\": (1 + tau)^-a; \"hinge\": 1 if tau <= b, else 1/(a (tau - b) + 1)"`
-	A            float64 `toml:"a" doc:"a of the staleness function; 0 with \"constant\""`
-	B            int     `toml:"b" doc:"b of the staleness function \"hinge\"; 0 with others"`
-	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a client the model and its response; with more the server refuses it; 0: no limit"`
+	// mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0: none
+	Mu float64 `toml:"mu"`
+	// alpha, the weight of a fresh response in the model
+	Alpha float64 `toml:"alpha"`
+	// s in the weight alpha s(tau) of a response that is tau server steps old, with a and b below:
+	// "constant": 1; "polynomial": (1 + tau)^-a; "hinge": 1 if tau <= b, else 1/(a (tau - b) + 1)
+	Staleness string `toml:"staleness"`
+	// a of the staleness function; 0 with "constant"
+	A float64 `toml:"a"`
+	// b of the staleness function "hinge"; 0 with others
+	B int `toml:"b"`
+	// server steps between sending a client the model and its response; with more the server
+	// refuses it; 0: no limit
+	MaxStaleness int `toml:"max_staleness"`
 }
 
 func (o *fedAsyncOptions) Validate(c *config.Checker) {
@@ -71,17 +79,20 @@ var _ algorithms.Asynchronous = (*fedAsync)(nil)
 func init() {
 	kit.Register(algorithms.Factory{
 		Name:      "fedasync",
-		Summary:   "asynchronous federated averaging: the server mixes every response into its model, stale ones with less weight",
+		Summary:   "asynchronous: mixes every response into the model; stale ones with less weight",
 		Reference: "Xie, Koyejo, Gupta: Asynchronous Federated Optimization, OPT 2020 (arXiv 2019), Algorithm 1",
 		Options: func() algorithms.Options {
 			return &fedAsyncOptions{LocalSGDOptions: kit.DefaultLocalSGD(), Alpha: 0.6, Staleness: polynomial, A: 0.5}
 		},
-		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
-			return algorithms.Description{Model: algorithms.Versions, Asynchronous: algorithms.Yes, Protocol: algorithms.WithoutRounds, Messages: algorithms.Messages{Coded: true}}
+		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+			return versioned(5*float64(shape.Values()), 0, 1, o.(*fedAsyncOptions).MaxStaleness)
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts := *o.(*fedAsyncOptions)
-			f := &fedAsync{newVersionedModel(s, kit.AverageOptions{LocalSGDOptions: opts.LocalSGDOptions, Weights: kit.Equally}, opts.Mu, above(opts.MaxStaleness)), opts}
+			f := &fedAsync{
+				newVersionedModel(s, kit.AverageOptions{LocalSGDOptions: opts.LocalSGDOptions, Weights: kit.Equally},
+					opts.Mu, above(opts.MaxStaleness)), opts,
+			}
 			f.receive = f.mix
 			return f, nil
 		},

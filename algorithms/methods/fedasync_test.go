@@ -7,6 +7,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
+	"fedsim/internal/tools/expect"
 )
 
 // The weights of responses by hand.
@@ -18,12 +19,12 @@ func TestFedAsyncWeights(t *testing.T) {
 		{fedAsyncOptions{Alpha: 0.6, Staleness: kit.Constant}, map[int]float64{0: 0.6, 100: 0.6}},
 		{fedAsyncOptions{Alpha: 0.6, Staleness: polynomial, A: 0.5}, map[int]float64{0: 0.6, 3: 0.3, 8: 0.2}},
 		{fedAsyncOptions{Alpha: 1, Staleness: polynomial, A: 2}, map[int]float64{0: 1, 1: 0.25, 9: 0.01}},
-		{fedAsyncOptions{Alpha: 0.8, Staleness: hinge, A: 10, B: 4}, map[int]float64{0: 0.8, 4: 0.8, 5: 0.8 / 11, 6: 0.8 / 21}},
+		{fedAsyncOptions{Alpha: 0.8, Staleness: hinge, A: 10, B: 4},
+			map[int]float64{0: 0.8, 4: 0.8, 5: 0.8 / 11, 6: 0.8 / 21}},
 	} {
 		for tau, want := range c.want {
-			if got := c.o.weight(tau); !near(got, want, 1e-15) {
-				t.Errorf("%+v: the weight at %d is %.17g, want %.17g", c.o, tau, got, want)
-			}
+			got := c.o.weight(tau)
+			expect.That(t, near(got, want, 1e-15), "%+v: the weight at %d is %.17g, want %.17g", c.o, tau, got, want)
 		}
 	}
 }
@@ -35,7 +36,8 @@ func TestFedAsyncIsItsAlgorithm(t *testing.T) {
 	local := byRowsOf(kit.LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.1, L2: 0.01, Shuffle: true}).LocalSGDOptions
 	const mu, alpha = 0.3, 0.7
 	a := start(t, "fedasync", p, c, func(o algorithms.Options) {
-		*o.(*fedAsyncOptions) = fedAsyncOptions{LocalSGDOptions: local, Mu: mu, Alpha: alpha, Staleness: polynomial, A: 0.5}
+		*o.(*fedAsyncOptions) = fedAsyncOptions{LocalSGDOptions: local, Mu: mu, Alpha: alpha, Staleness: polynomial,
+			A: 0.5}
 	}).(*fedAsync)
 	w, sent, version, steps := make([]float64, 9), [3][]float64{}, [3]int{}, 0
 	send := func(k int) {
@@ -53,15 +55,12 @@ func TestFedAsyncIsItsAlgorithm(t *testing.T) {
 			w[j] = (1-weight)*w[j] + weight*u[j]
 		}
 		steps++
-		if taken, flops, _ := a.Receive(k); !taken || flops != 5*9 {
-			t.Fatalf("response %d: taken is %t at %g FLOPs", h, taken, flops)
-		}
+		taken, flops, _ := a.Receive(k)
+		expect.Must(t, taken && flops == 5*9, "response %d: taken is %t at %g FLOPs", h, taken, flops)
 		nearVector(t, "w", a.Model().W.Row(0), w, 1e-12)
 		send(k)
 	}
-	if a.steps != 11 {
-		t.Errorf("%d server steps of 11 responses", a.steps)
-	}
+	expect.That(t, a.steps == 11, "%d server steps of 11 responses", a.steps)
 }
 
 // A response that comes in a later round, to a device that the server has not asked again,
@@ -98,8 +97,7 @@ func TestLateResponsesAreStale(t *testing.T) {
 		nearVector(t, name, a.Model().W.Row(0), want, 1e-14)
 		// The next round sends the device the present model.
 		a.Begin()
-		if s := a.(interface{ staleness(int) int }).staleness(0); s != 0 {
-			t.Errorf("%s: a model of %d steps ago is sent", name, s)
-		}
+		s := a.(interface{ staleness(int) int }).staleness(0)
+		expect.That(t, s == 0, "%s: a model of %d steps ago is sent", name, s)
 	}
 }

@@ -11,8 +11,11 @@ import (
 
 type fedAUOptions struct {
 	kit.AverageOptions
-	ServerStep float64 `toml:"server_step" doc:"step size of the server: the factor of the weighted sum of the changes"`
-	Cutoff     int     `toml:"cutoff" doc:"most rounds of a gap between two responses of a client: a longer one is cut into gaps of so many"`
+	// step size of the server: the factor of the weighted sum of the changes
+	ServerStep float64 `toml:"server_step"`
+	// most rounds of a gap between two responses of a client: a longer one is cut into gaps of so
+	// many
+	Cutoff int `toml:"cutoff"`
 }
 
 func (o *fedAUOptions) Validate(c *config.Checker) {
@@ -46,14 +49,16 @@ var _ algorithms.Stateful = (*fedAU)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "fedau",
-		Summary:   "federated averaging that weights changes by how rarely their clients respond, which it estimates",
-		Reference: "Wang, Ji: A Lightweight Method for Tackling Unknown Participation Statistics in Federated Averaging, ICLR 2024",
+		Name:    "fedau",
+		Summary: "averaging, weighted by how rarely clients respond; the server estimates it",
+		Reference: "Wang, Ji: A Lightweight Method for Tackling Unknown Participation Statistics in Federated " +
+			"Averaging, ICLR 2024",
 		Options: func() algorithms.Options {
 			return &fedAUOptions{AverageOptions: kit.DefaultAverage(kit.Equally), ServerStep: 1, Cutoff: 100_000}
 		},
 		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
-			return algorithms.Description{Model: algorithms.OneModel, Weights: algorithms.Yes, Compared: true, Messages: algorithms.Messages{Coded: true}}
+			return algorithms.Description{Model: algorithms.OneModel, Weights: algorithms.Yes, Compared: true,
+				Messages: algorithms.Messages{Coded: true}}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts := *o.(*fedAUOptions)

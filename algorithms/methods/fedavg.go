@@ -11,7 +11,8 @@ type fedAvgOptions struct{ kit.AverageOptions }
 
 type fedProxOptions struct {
 	kit.AverageOptions
-	Mu float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0 is FedAvg"`
+	// mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0 is FedAvg
+	Mu float64 `toml:"mu"`
 }
 
 func (o *fedProxOptions) Validate(c *config.Checker) {
@@ -34,20 +35,23 @@ var _ algorithms.Stateful = (*fedAvg)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "fedavg",
-		Summary:   "federated averaging: one model for all tasks, local mini-batch SGD, the mean of the models weighted by rows; compare errors, since one model does not reach the P* of tasks that differ",
-		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep Networks from Decentralized Data, AISTATS 2017",
-		Describe:  kit.Means,
-		Options:   func() algorithms.Options { return &fedAvgOptions{kit.DefaultAverage(kit.ByRows)} },
+		Name: "fedavg",
+		Summary: "federated averaging: local SGD, the mean of models; one model for all tasks, weighted by " +
+			"rows: compare errors, since one model does not reach the P* of tasks that differ",
+		Reference: "McMahan, Moore, Ramage, Hampson, Aguera y Arcas: Communication-Efficient Learning of Deep " +
+			"Networks from Decentralized Data, AISTATS 2017",
+		Describe: kit.Means,
+		Options:  func() algorithms.Options { return &fedAvgOptions{kit.DefaultAverage(kit.ByRows)} },
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			return newFedAvg(s, o.(*fedAvgOptions).AverageOptions, 0), nil
 		},
 	})
 	kit.Register(algorithms.Factory{
-		Name:      "fedprox",
-		Summary:   "federated averaging with a proximal term that holds local models near the one they were sent",
-		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
-		Describe:  kit.Means,
+		Name:    "fedprox",
+		Summary: "averaging with a proximal term; it holds local models near the one they were sent",
+		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, " +
+			"MLSys 2020",
+		Describe: kit.Means,
 		Options: func() algorithms.Options {
 			return &fedProxOptions{AverageOptions: kit.DefaultAverage(kit.ByRows), Mu: 0.1}
 		},

@@ -8,6 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
@@ -106,7 +107,8 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 	for _, mu := range []float64{0, 0.7} {
 		o := kit.LocalSGDOptions{Epochs: 2.5, Batch: 4, Step: 0.2, L2: 0.1, Shuffle: true}
 		p, c := randomProblem(t, untied, nil, 9, 14)
-		a := start(t, "fedprox", p, c, func(x algorithms.Options) { *x.(*fedProxOptions) = fedProxOptions{byRowsOf(o), mu} })
+		a := start(t, "fedprox", p, c,
+			func(x algorithms.Options) { *x.(*fedProxOptions) = fedProxOptions{byRowsOf(o), mu} })
 		w := make([]float64, p.Features)
 		for h := range 10 {
 			round(a, p, h, algorithms.NoLimit, nil)
@@ -140,8 +142,10 @@ func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
 func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		local := kit.LocalSGDOptions{Epochs: 2, Batch: 4, Step: 0.1, L2: 0.01, Shuffle: true}
-		avg := start(t, "fedavg", p, c, func(o algorithms.Options) { o.(*fedAvgOptions).AverageOptions = byRowsOf(local) })
-		prox := start(t, "fedprox", p, c, func(o algorithms.Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), 0} })
+		avg := start(t, "fedavg", p, c,
+			func(o algorithms.Options) { o.(*fedAvgOptions).AverageOptions = byRowsOf(local) })
+		prox := start(t, "fedprox", p, c,
+			func(o algorithms.Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), 0} })
 		buff := start(t, "fedbuff", p, c, func(o algorithms.Options) {
 			*o.(*FedBuffOptions) = FedBuffOptions{byRowsOf(local), p.Clients(), 1, 1}
 		}).(algorithms.Asynchronous)
@@ -153,16 +157,13 @@ func TestFedProxAndFedBuffReduceToFedAvg(t *testing.T) {
 			}
 			for k := range p.Clients() {
 				buff.Solve(request(k, h, algorithms.NoLimit, 0))
-				if taken, _, _ := buff.Receive(k); !taken {
-					t.Fatalf("round %d: the response of device %d is refused", h, k)
-				}
+				taken, _, _ := buff.Receive(k)
+				expect.Must(t, taken, "round %d: the response of device %d is refused", h, k)
 			}
-			if err := same(snapshot(prox), snapshot(avg)); err != nil {
-				t.Fatalf("round %d: FedProx at mu = 0 against FedAvg: %v", h, err)
-			}
-			if err := same(snapshot(buff), snapshot(avg)); err != nil {
-				t.Fatalf("round %d: FedBuff against FedAvg: %v", h, err)
-			}
+			err := same(snapshot(prox), snapshot(avg))
+			expect.Must(t, err == nil, "round %d: FedProx at mu = 0 against FedAvg: %v", h, err)
+			err = same(snapshot(buff), snapshot(avg))
+			expect.Must(t, err == nil, "round %d: FedBuff against FedAvg: %v", h, err)
 		}
 	})
 }
@@ -178,13 +179,14 @@ func TestFedAvgAveragesResponses(t *testing.T) {
 	for k := range alone {
 		a := start(t, "fedavg", p, c, set)
 		a.Begin()
-		if w := a.Solve(request(k, 0, 7, 0)); w.Steps != 7 || w.Values != 9 || w.FLOPs != 7*4*9+[]float64{2, 3, 2}[k]*5*9 { // of 5 rows: 4, 1, 2
+		// of 5 rows: 4, 1, 2
+		if w := a.Solve(request(k, 0, 7, 0)); w.Steps != 7 || w.Values != 9 ||
+			w.FLOPs != 7*4*9+[]float64{2, 3, 2}[k]*5*9 {
 			t.Errorf("device %d, asked for 7 rows at most in batches of 4: %+v", k, w)
 		}
 		a.Commit(k, 1)
-		if flops, _ := a.End(); flops != 4*9 {
-			t.Errorf("the mean of one response takes %g FLOPs", flops)
-		}
+		flops, _ := a.End()
+		expect.That(t, flops == 4*9, "the mean of one response takes %g FLOPs", flops)
 		alone[k] = slices.Clone(a.Model().W.Row(0))
 	}
 	a := start(t, "fedavg", p, c, set)
@@ -203,7 +205,8 @@ func TestFedProxStaysNear(t *testing.T) {
 	last := math.Inf(1)
 	for _, mu := range []float64{0, 0.3, 1, 3, 10} {
 		a := start(t, "fedprox", p, c, func(o algorithms.Options) {
-			*o.(*fedProxOptions) = fedProxOptions{byRowsOf(kit.LocalSGDOptions{Epochs: 50, Step: 0.05, Shuffle: true}), mu}
+			*o.(*fedProxOptions) = fedProxOptions{byRowsOf(kit.LocalSGDOptions{Epochs: 50, Step: 0.05, Shuffle: true}),
+				mu}
 		})
 		round(a, p, 0, algorithms.NoLimit, nil)
 		way := 0.0
@@ -211,18 +214,15 @@ func TestFedProxStaysNear(t *testing.T) {
 			way += x * x
 		}
 		way = math.Sqrt(way)
-		if way >= last {
-			t.Errorf("mu = %g: a way of %g, with less mu %g", mu, way, last)
-		}
+		expect.That(t, way < last, "mu = %g: a way of %g, with less mu %g", mu, way, last)
 		last = way
 		// The gradient of the hinge is at most the longest row.
 		longest := 0.0
 		for _, norms := range p.Norms {
 			longest = max(longest, math.Sqrt(slices.Max(norms)))
 		}
-		if mu > 0 && way > longest/mu {
-			t.Errorf("mu = %g: a way of %g, rows are no longer than %g", mu, way, longest)
-		}
+		expect.That(t, mu <= 0 || way <= longest/mu,
+			"mu = %g: a way of %g, rows are no longer than %g", mu, way, longest)
 	}
 }
 
@@ -232,7 +232,9 @@ func TestFedProxStaysNear(t *testing.T) {
 func TestFedBuffByHand(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
 	a := start(t, "fedbuff", p, c, func(o algorithms.Options) {
-		*o.(*FedBuffOptions) = FedBuffOptions{byRowsOf(kit.LocalSGDOptions{Epochs: 1, Batch: 4, Step: 0.1, Shuffle: true}), 2, 0.5, 1}
+		*o.(*FedBuffOptions) = FedBuffOptions{
+			byRowsOf(kit.LocalSGDOptions{Epochs: 1, Batch: 4, Step: 0.1, Shuffle: true}), 2, 0.5, 1,
+		}
 	}).(*fedBuff)
 	w := func() []float64 { return slices.Clone(a.Model().W.Row(0)) }
 	response := func(k, h int) []float64 {
@@ -246,15 +248,13 @@ func TestFedBuffByHand(t *testing.T) {
 			t.Fatalf("device %d: taken is %v at %g FLOPs, want %v at %g", k, taken, f, want, flops)
 		}
 		if !want {
-			if err := same(snapshot(a), before); err != nil {
-				t.Errorf("a refused response has changed the model: %v", err)
-			}
+			err := same(snapshot(a), before)
+			expect.That(t, err == nil, "a refused response has changed the model: %v", err)
 		}
 	}
 	for k := range 3 {
-		if values, _ := a.Send(k); values != 9 {
-			t.Errorf("device %d is sent %d values", k, values)
-		}
+		values, _ := a.Send(k)
+		expect.That(t, values == 9, "device %d is sent %d values", k, values)
 	}
 	start := w()
 	zero, one, two := response(0, 0), response(1, 0), response(2, 0)
@@ -294,9 +294,7 @@ func TestFedBuffByHand(t *testing.T) {
 
 func nearlySame(t *testing.T, what string, got, want []float64) {
 	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
+	expect.That(t, slices.Equal(got, want), "%s: %v, want %v", what, got, want)
 }
 
 // Under protocols with rounds FedBuff's buffer carries over to the next round: K = 7 with
@@ -308,9 +306,8 @@ func TestFedBuffAcrossRounds(t *testing.T) {
 		before := snapshot(a)
 		round(a, p, h, algorithms.NoLimit, nil)
 		steps := (h+1)*5/7 - h*5/7
-		if moved := same(snapshot(a), before) != nil; moved != (steps == 1) {
-			t.Errorf("round %d: %d steps, but W has moved is %v", h, steps, moved)
-		}
+		moved := same(snapshot(a), before) != nil
+		expect.That(t, moved == (steps == 1), "round %d: %d steps, but W has moved is %v", h, steps, moved)
 	}
 }
 

@@ -13,9 +13,13 @@ import (
 // FedBuffOptions are the settings of FedBuff.
 type FedBuffOptions struct {
 	kit.AverageOptions
-	Buffer       int     `toml:"buffer" doc:"responses K that the server gathers for one step; 1: a step on every response, as in FedAsync"`
-	ServerStep   float64 `toml:"server_step" doc:"step size of the server: the factor of the mean of the gathered changes"`
-	MaxStaleness int     `toml:"max_staleness" doc:"server steps between sending a client the model and its response; with more the server refuses it; 0: no limit"`
+	// responses K that the server gathers for one step; 1: a step on every response, as in FedAsync
+	Buffer int `toml:"buffer"`
+	// step size of the server: the factor of the mean of the gathered changes
+	ServerStep float64 `toml:"server_step"`
+	// server steps between sending a client the model and its response; with more the server
+	// refuses it; 0: no limit
+	MaxStaleness int `toml:"max_staleness"`
 }
 
 // Validate reports everything wrong with the options.
@@ -45,14 +49,16 @@ var _ algorithms.Asynchronous = (*fedBuff)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "fedbuff",
-		Summary:   "asynchronous federated averaging: the server takes a step whenever it has gathered K responses, stale ones damped",
-		Reference: "Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba: Federated Learning with Buffered Asynchronous Aggregation, AISTATS 2022",
+		Name:    "fedbuff",
+		Summary: "asynchronous: a step for every K responses; stale ones damped",
+		Reference: "Nguyen, Malik, Zhan, Yousefpour, Rabbat, Malek, Huba: Federated Learning with Buffered " +
+			"Asynchronous Aggregation, AISTATS 2022",
 		Options: func() algorithms.Options {
 			return &FedBuffOptions{AverageOptions: kit.DefaultAverage(kit.ByRows), Buffer: 10, ServerStep: 1}
 		},
-		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
-			return algorithms.Description{Model: algorithms.Versions, Asynchronous: algorithms.Yes, Protocol: algorithms.WithoutRounds, Messages: algorithms.Messages{Coded: true}}
+		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+			opts, values := o.(*FedBuffOptions), float64(shape.Values())
+			return versioned(2*values, 2*values, opts.Buffer, opts.MaxStaleness)
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts := *o.(*FedBuffOptions)
@@ -64,7 +70,8 @@ func init() {
 // newFedBuff returns a server that refuses responses from a staleness on; 0: none.
 func newFedBuff(s algorithms.Setup, o FedBuffOptions, refuse int) *fedBuff {
 	f := &fedBuff{
-		versionedModel: newVersionedModel(s, o.AverageOptions, 0, refuse), opts: o, buffer: kit.NewAverage(s.Problem.Values()),
+		versionedModel: newVersionedModel(s, o.AverageOptions, 0, refuse), opts: o,
+		buffer: kit.NewAverage(s.Problem.Values()),
 	}
 	f.receive = f.gather
 	return f

@@ -13,7 +13,9 @@ import (
 // FedCompassOptions are the settings of FedCompass.
 type FedCompassOptions struct {
 	fedAsyncOptions
-	Weights string `toml:"weights" doc:"share p_k of a client in a step: \"rows\": its share of all rows; \"equal\": 1 over the number of clients"`
+	// share p_k of a client in a step: "rows": its share of all rows; "equal": 1 over the number of
+	// clients
+	Weights string `toml:"weights"`
 }
 
 // Validate reports everything wrong with the options.
@@ -42,11 +44,17 @@ var _ algorithms.Asynchronous = (*fedCompass)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "fedcompass",
-		Summary:   "semi-asynchronous federated averaging: groups of clients arrive together, under the protocol compass, which assigns their local steps",
-		Reference: "Li, Chaturvedi, He, Chen, Singh, Kindratenko, Huerta, Kim, Madduri: FedCompass: Efficient Cross-Silo Federated Learning on Heterogeneous Client Devices Using a Computing Power-Aware Scheduler, ICLR 2024",
+		Name: "fedcompass",
+		Summary: "semi-asynchronous: groups arrive together; under the protocol compass, which " +
+			"assigns their local steps",
+		Reference: "Li, Chaturvedi, He, Chen, Singh, Kindratenko, Huerta, Kim, Madduri: FedCompass: " +
+			"Efficient Cross-Silo Federated Learning on Heterogeneous Client Devices Using a Computing Power-Aware " +
+			"Scheduler, ICLR 2024",
 		Options: func() algorithms.Options {
-			o := &FedCompassOptions{fedAsyncOptions{LocalSGDOptions: kit.DefaultLocalSGD(), Alpha: 0.9, Staleness: polynomial, A: 0.5}, kit.Equally}
+			o := &FedCompassOptions{
+				fedAsyncOptions{LocalSGDOptions: kit.DefaultLocalSGD(), Alpha: 0.9, Staleness: polynomial, A: 0.5},
+				kit.Equally,
+			}
 			o.Epochs = 0
 			return o
 		},
@@ -56,13 +64,17 @@ func init() {
 				protocol = algorithms.WithoutRounds
 			}
 			// A change stays until the next step.
-			return algorithms.Description{Model: algorithms.Versions, Asynchronous: algorithms.Yes, Protocol: protocol, Gathers: true, Messages: algorithms.Messages{Coded: true}, Work: algorithms.Workload{Kept: 1}}
+			return algorithms.Description{Model: algorithms.Versions, Asynchronous: algorithms.Yes, Protocol: protocol,
+				Gathers: true, Messages: algorithms.Messages{Coded: true}, Work: algorithms.Workload{Kept: 1}}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts, n := *o.(*FedCompassOptions), s.Problem.Clients()
 			f := &fedCompass{
-				versionedModel: newVersionedModel(s, kit.AverageOptions{LocalSGDOptions: opts.LocalSGDOptions, Weights: opts.Weights}, opts.Mu, above(opts.MaxStaleness)),
-				opts:           opts, gathers: s.Gathers, gathered: algorithms.NewSlots(s.Problem, s.Problem.Values()), versions: slices.Repeat([]int{-1}, n),
+				versionedModel: newVersionedModel(s,
+					kit.AverageOptions{LocalSGDOptions: opts.LocalSGDOptions, Weights: opts.Weights}, opts.Mu,
+					above(opts.MaxStaleness)),
+				opts: opts, gathers: s.Gathers, gathered: algorithms.NewSlots(s.Problem, s.Problem.Values()),
+				versions: slices.Repeat([]int{-1}, n),
 			}
 			f.total, f.receive = f.WeightOfAll(), f.gather
 			return f, nil

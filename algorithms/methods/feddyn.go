@@ -11,7 +11,9 @@ import (
 
 type fedDynOptions struct {
 	kit.AverageOptions
-	Alpha float64 `toml:"alpha" doc:"alpha of the term alpha/2 |u - w_sent|^2 in every client's objective, and of the updates of its linear term"`
+	// alpha of the term alpha/2 |u - w_sent|^2 in every client's objective, and of the updates of
+	// its linear term
+	Alpha float64 `toml:"alpha"`
 }
 
 func (o *fedDynOptions) Validate(c *config.Checker) {
@@ -46,16 +48,18 @@ var _ algorithms.Stateful = (*fedDyn)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "feddyn",
-		Summary:   "federated averaging with a linear term in every client's objective that follows its past changes",
-		Reference: "Acar, Zhao, Navarro, Mattina, Whatmough, Saligrama: Federated Learning Based on Dynamic Regularization, ICLR 2021",
+		Name:    "feddyn",
+		Summary: "averaging with a linear term in local objectives; it follows the past changes of the client",
+		Reference: "Acar, Zhao, Navarro, Mattina, Whatmough, Saligrama: Federated Learning Based on Dynamic " +
+			"Regularization, ICLR 2021",
 		Options: func() algorithms.Options {
 			return &fedDynOptions{AverageOptions: kit.DefaultAverage(kit.Equally), Alpha: 0.1}
 		},
 		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 			load := o.(*fedDynOptions).Workload(shape, true)
 			load.Kept = 1
-			return algorithms.Description{Model: algorithms.OneModel, Weights: algorithms.Yes, Messages: algorithms.Messages{Coded: true}, Work: load}
+			return algorithms.Description{Model: algorithms.OneModel, Weights: algorithms.Yes,
+				Messages: algorithms.Messages{Coded: true}, Work: load}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts, p := o.(*fedDynOptions), s.Problem
@@ -71,7 +75,7 @@ func init() {
 }
 
 // Solve makes the device's local steps from w.
-func (f *fedDyn) Solve(r algorithms.Request) algorithms.Work {
+func (f *fedDyn) Solve(r algorithms.Request) algorithms.Response {
 	w := f.Shown()
 	return f.SolveUnder(r, w, kit.Pull{Mu: f.alpha, Center: w, Slope: f.slopes.At(r.Device, f.Scratch[r.Worker].Space)})
 }

@@ -16,8 +16,11 @@ const (
 
 type fedNovaOptions struct {
 	kit.AverageOptions
-	Mu     float64 `toml:"mu" doc:"mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0: none"`
-	TauEff string  `toml:"tau_eff" doc:"effective steps of a round: \"steps\": the mean number of local steps, sum p_k tau_k; \"normalizers\": sum p_k |a_k|_1, which differs with momentum and a proximal term"`
+	// mu of the proximal term mu/2 |w - w_sent|^2 in every client's objective; 0: none
+	Mu float64 `toml:"mu"`
+	// effective steps of a round: "steps": the mean number of local steps, sum p_k tau_k;
+	// "normalizers": sum p_k |a_k|_1, which differs with momentum and a proximal term
+	TauEff string `toml:"tau_eff"`
 }
 
 func (o *fedNovaOptions) Validate(c *config.Checker) {
@@ -45,16 +48,18 @@ var _ algorithms.Stateful = (*fedNova)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "fednova",
-		Summary:   "federated averaging of changes divided by the numbers of local steps, so that clients with more steps do not count more",
-		Reference: "Wang, Liu, Liang, Joshi, Poor: Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization, NeurIPS 2020",
+		Name:    "fednova",
+		Summary: "averaging of changes divided by their local steps; clients with more steps do not count more",
+		Reference: "Wang, Liu, Liang, Joshi, Poor: Tackling the Objective Inconsistency Problem in Heterogeneous " +
+			"Federated Optimization, NeurIPS 2020",
 		Options: func() algorithms.Options {
 			return &fedNovaOptions{AverageOptions: kit.DefaultAverage(kit.ByRows), TauEff: effectiveSteps}
 		},
 		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 			load := o.(kit.LocalOptions).Local().Workload(shape, false)
 			load.Extra = 1
-			return algorithms.Description{Model: algorithms.OneModel, Weights: algorithms.Yes, Messages: algorithms.Messages{Coded: true}, Work: load}
+			return algorithms.Description{Model: algorithms.OneModel, Weights: algorithms.Yes,
+				Messages: algorithms.Messages{Coded: true}, Work: load}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			p, opts := s.Problem, *o.(*fedNovaOptions)
@@ -67,13 +72,13 @@ func init() {
 }
 
 // Solve makes the device's local steps from w.
-func (f *fedNova) Solve(r algorithms.Request) algorithms.Work {
-	work := f.GlobalModel.Solve(r)
-	work.Values += f.Link.One() // tau_k
-	tau := f.opts.Updates(f.Problem.Train.Clients[r.Device].X.Rows, work.Steps)
+func (f *fedNova) Solve(r algorithms.Request) algorithms.Response {
+	response := f.GlobalModel.Solve(r)
+	response.Values += f.Link.One() // tau_k
+	tau := f.opts.Updates(f.Problem.Train.Clients[r.Device].X.Rows, response.Steps)
 	f.steps[r.Device] = float64(tau)
 	f.norms[r.Device] = normalizer(tau, f.opts.Momentum, f.opts.At(r.Round, f.opts.Step)*f.Mu)
-	return work
+	return response
 }
 
 // normalizer returns |a|_1 of tau steps with momentum rho and a proximal term, q = eta mu. A

@@ -10,7 +10,8 @@ import (
 
 type fedVARPOptions struct {
 	kit.AverageOptions
-	ServerStep float64 `toml:"server_step" doc:"step size of the server: the factor of the corrected mean"`
+	// step size of the server: the factor of the corrected mean
+	ServerStep float64 `toml:"server_step"`
 }
 
 func (o *fedVARPOptions) Validate(c *config.Checker) {
@@ -31,9 +32,10 @@ var _ algorithms.Stateful = (*fedVARP)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "fedvarp",
-		Summary:   "federated averaging whose server corrects the mean by the last changes of all clients, which it remembers",
-		Reference: "Jhunjhunwala, Sharma, Nagarkatti, Joshi: FedVARP: Tackling the Variance Due to Partial Client Participation in Federated Learning, UAI 2022",
+		Name:    "fedvarp",
+		Summary: "averaging, corrected by remembered changes; the server has the last changes of all clients",
+		Reference: "Jhunjhunwala, Sharma, Nagarkatti, Joshi: FedVARP: Tackling the Variance Due to Partial Client " +
+			"Participation in Federated Learning, UAI 2022",
 		Options: func() algorithms.Options {
 			return &fedVARPOptions{AverageOptions: kit.DefaultAverage(kit.Equally), ServerStep: 1}
 		},

@@ -8,6 +8,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
@@ -15,7 +16,8 @@ import (
 // randomProblem makes a small classification problem of devices with the given numbers
 // of rows. Each has a separate task, or that of owner. Labels follow a direction that
 // all share in part, one in ten is flipped. change may be nil.
-func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features int, sizes ...int) (*mtl.Problem, mtl.Coupling) {
+func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features int,
+	sizes ...int) (*mtl.Problem, mtl.Coupling) {
 	t.Helper()
 	train := &data.Set{Name: "random", Features: features, Generated: true}
 	test := &data.Set{Name: "random", Features: features, Generated: true}
@@ -64,19 +66,14 @@ func randomProblem(t testing.TB, change func(*mtl.Config), owner []int, features
 // warmed returns the coupling of a problem after its warm_omega.
 func warmed(t testing.TB, p *mtl.Problem) mtl.Coupling {
 	t.Helper()
-	c, err := p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), p.Config.WarmOmega, p.Config.WarmFloor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Solver(testPool, 1e-3, 1000).LearnCoupling(t.Context(), p.Config.WarmOmega,
+		0.1))(t)
 	return c
 }
 
 func mustProblem(t testing.TB, cfg mtl.Config, split data.Split) *mtl.Problem {
 	t.Helper()
-	p, err := mtl.NewProblem(cfg, split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(mtl.NewProblem(cfg, split))(t)
 	return p
 }
 
@@ -168,5 +165,6 @@ func near(got, want, tolerance float64) bool {
 
 // request asks a device in round h, like round.
 func request(device, h, steps, worker int) algorithms.Request {
-	return algorithms.Request{Device: device, Round: h, Steps: steps, Worker: worker, Stream: rng.New(1, rng.Solve, device, h)}
+	return algorithms.Request{Device: device, Round: h, Steps: steps, Worker: worker,
+		Stream: rng.New(1, rng.Solve, device, h)}
 }

@@ -20,10 +20,17 @@ const (
 // GossipOptions are the settings of gossip.
 type GossipOptions struct {
 	kit.LocalSGDOptions
-	Graph    string `toml:"graph" doc:"which clients average with each other: \"ring\"; \"torus\" (a*b clients with a and b at least 3, as near to each other as possible); \"random-regular\"; \"complete\"; \"file\""`
-	Degree   int    `toml:"degree" doc:"neighbors of a client on the graph \"random-regular\", which is drawn from the seed of the run"`
-	File     string `toml:"graph_file" doc:"file of the graph \"file\": an edge a line, two numbers of clients from 0 on; every edge once, or every edge in both directions; \"#\" begins a comment"`
-	Evaluate string `toml:"evaluate" doc:"model that a run evaluates: \"clients\": for each task that of its client (the mean of its clients); \"mean\": the mean of all clients, for all tasks, which no client has"`
+	// which clients average with each other: "ring"; "torus" (a*b clients with a and b at least 3,
+	// as near to each other as possible); "random-regular"; "complete"; "file"
+	Graph string `toml:"graph"`
+	// neighbors of a client on the graph "random-regular", which is drawn from the seed of the run
+	Degree int `toml:"degree"`
+	// file of the graph "file": an edge a line, two numbers of clients from 0 on; every edge once,
+	// or every edge in both directions; "#" begins a comment
+	File string `toml:"graph_file"`
+	// model that a run evaluates: "clients": for each task that of its client (the mean of its
+	// clients); "mean": the mean of all clients, for all tasks, which no client has
+	Evaluate string `toml:"evaluate"`
 }
 
 // Validate reports everything wrong with the options.
@@ -31,7 +38,8 @@ func (o *GossipOptions) Validate(c *config.Checker) {
 	o.LocalSGDOptions.Validate(c)
 	c.OneOf("graph", o.Graph, graphRing, graphTorus, graphRegular, graphComplete, graphFile)
 	c.Require(o.Degree >= 1, "degree", o.Degree, "must be at least 1")
-	c.Require((o.Graph == graphFile) == (o.File != ""), "graph_file", o.File, "must be set with graph = \"file\", and only then")
+	c.Require((o.Graph == graphFile) == (o.File != ""), "graph_file", o.File,
+		"must be set with graph = \"file\", and only then")
 	if o.Evaluate == "devices" {
 		c.Require(false, "evaluate", o.Evaluate, "must be \"clients\", which has replaced \"devices\"")
 		return
@@ -67,16 +75,20 @@ var (
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "gossip",
-		Summary:   "decentralized SGD: no server; every client has its own model, makes local mini-batch steps and averages with its neighbors on a graph",
-		Reference: "Lian, Zhang, Zhang, Hsieh, Zhang, Liu: Can Decentralized Algorithms Outperform Centralized Algorithms? A Case Study for Decentralized Parallel Stochastic Gradient Descent, NIPS 2017",
+		Name: "gossip",
+		Summary: "no server: clients average with their neighbors; every client has its own model and makes " +
+			"local mini-batch steps on a graph",
+		Reference: "Lian, Zhang, Zhang, Hsieh, Zhang, Liu: Can Decentralized Algorithms Outperform Centralized " +
+			"Algorithms? A Case Study for Decentralized Parallel Stochastic Gradient Descent, NIPS 2017",
 		Options: func() algorithms.Options {
-			return &GossipOptions{LocalSGDOptions: kit.DefaultLocalSGD(), Graph: graphRing, Degree: 4, Evaluate: evaluateClients}
+			return &GossipOptions{LocalSGDOptions: kit.DefaultLocalSGD(), Graph: graphRing, Degree: 4,
+				Evaluate: evaluateClients}
 		},
 		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 			opts := o.(*GossipOptions)
 			d := algorithms.Description{
-				Model: algorithms.DeviceModels, Means: true, Messages: algorithms.Messages{Differ: true}, Work: opts.Workload(shape, false),
+				Model: algorithms.DeviceModels, Means: true, Messages: algorithms.Messages{Differ: true},
+				Work:    opts.Workload(shape, false),
 				Metrics: []algorithms.NamedMetric{{Name: consensusDistance, Better: "lower"}},
 			}
 			d.Work.Exchange = func(devices int, seed uint64) (algorithms.Exchange, error) {
@@ -126,10 +138,11 @@ func (g *gossip) Begin() (algorithms.Sent, error) {
 }
 
 // Solve makes the device's local steps from its own model.
-func (g *gossip) Solve(r algorithms.Request) algorithms.Work {
+func (g *gossip) Solve(r algorithms.Request) algorithms.Response {
 	u, steps := g.Descend(r, g.x.Row(r.Device), kit.Pull{Center: g.x.Row(r.Device)})
 	g.local.Store(r.Device, u)
-	return algorithms.Work{Steps: steps, FLOPs: g.FLOPs(r.Device, steps) + g.Averaging(r.Device), Values: g.Upload(r.Device)}
+	return algorithms.Response{Steps: steps, FLOPs: g.FLOPs(r.Device, steps) + g.Averaging(r.Device),
+		Values: g.Upload(r.Device)}
 }
 
 // Commit lets the device take part in the averages of the round.
@@ -222,7 +235,8 @@ func (g *gossip) Evaluate() (algorithms.Evaluation, error) {
 			sum += float64(off * off)
 		}
 	}
-	return algorithms.Evaluation{Values: []algorithms.NamedValue{{Name: consensusDistance, Value: math.Sqrt(sum / n)}}}, nil
+	return algorithms.Evaluation{Values: []algorithms.NamedValue{{Name: consensusDistance, Value: math.Sqrt(sum / n)}}},
+		nil
 }
 
 // State codes the models and the messages on their way.

@@ -12,6 +12,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/rng"
 )
@@ -70,9 +71,7 @@ func (g *gossip) second(t testing.TB) float64 {
 		w.SetSym(a, a, own)
 	}
 	var e mat.EigenSym
-	if !e.Factorize(w, false) {
-		t.Fatal("no eigenvalues")
-	}
+	expect.Must(t, e.Factorize(w, false), "no eigenvalues")
 	values := e.Values(nil) // ascending, the last is 1
 	return max(math.Abs(values[0]), math.Abs(values[n-2]))
 }
@@ -100,14 +99,12 @@ func TestConsensusFallsAtTheRateOfTheSecondEigenvalue(t *testing.T) {
 	} {
 		g := gossipOn(t, c.devices, func(o *GossipOptions) { o.Graph, o.Degree = c.graph, max(1, c.degree) })
 		for k, neighbors := range g.neighbors {
-			if len(neighbors) != c.degree {
-				t.Fatalf("%s of %d: device %d has %d neighbors, want %d", c.graph, c.devices, k, len(neighbors), c.degree)
-			}
+			expect.Must(t, len(neighbors) == c.degree,
+				"%s of %d: device %d has %d neighbors, want %d", c.graph, c.devices, k, len(neighbors), c.degree)
 		}
 		want := g.second(t)
-		if c.want != 0 && math.Abs(want-c.want) > 1e-12 {
-			t.Fatalf("%s of %d: the second eigenvalue is %.15g, in closed form %.15g", c.graph, c.devices, want, c.want)
-		}
+		expect.Must(t, c.want == 0 || math.Abs(want-c.want) <= 1e-12,
+			"%s of %d: the second eigenvalue is %.15g, in closed form %.15g", c.graph, c.devices, want, c.want)
 		g.scatter()
 		first := g.distance()
 		if c.graph == graphComplete {
@@ -119,7 +116,8 @@ func TestConsensusFallsAtTheRateOfTheSecondEigenvalue(t *testing.T) {
 		const rounds = 60
 		for h := 1; h <= rounds; h++ {
 			if g.exchange(nil); g.distance() > first*math.Pow(want, float64(h))*(1+1e-9) {
-				t.Fatalf("%s of %d: the distance is %g after %d rounds, above %g^h", c.graph, c.devices, g.distance(), h, want)
+				t.Fatalf("%s of %d: the distance is %g after %d rounds, above %g^h", c.graph, c.devices, g.distance(),
+					h, want)
 			}
 		}
 		before := g.distance()
@@ -127,7 +125,8 @@ func TestConsensusFallsAtTheRateOfTheSecondEigenvalue(t *testing.T) {
 			g.exchange(nil)
 		}
 		if rate := math.Pow(g.distance()/before, 1.0/5); math.Abs(rate-want) > 2e-3*want {
-			t.Errorf("%s of %d: the distance falls by %.6f a round, the second eigenvalue is %.6f", c.graph, c.devices, rate, want)
+			t.Errorf("%s of %d: the distance falls by %.6f a round, the second eigenvalue is %.6f", c.graph, c.devices,
+				rate, want)
 		}
 	}
 }
@@ -159,16 +158,13 @@ func TestGossipWithDropsIsDoublyStochastic(t *testing.T) {
 					w := columns[b][a]
 					row += w
 					column += columns[a][b]
-					if w < 0 || math.Abs(w-columns[a][b]) > 1e-15 {
-						t.Fatalf("%s, round %d: W[%d, %d] = %g, W[%d, %d] = %g", graph, h, a, b, w, b, a, columns[a][b])
-					}
-					if a != b && w > 0 && !(in(a) && in(b)) {
-						t.Fatalf("%s, round %d: devices %d and %d exchange, and one of them took no part", graph, h, a, b)
-					}
+					expect.Must(t, w >= 0 && math.Abs(w-columns[a][b]) <= 1e-15,
+						"%s, round %d: W[%d, %d] = %g, W[%d, %d] = %g", graph, h, a, b, w, b, a, columns[a][b])
+					expect.Must(t, a == b || w <= 0 || in(a) && in(b),
+						"%s, round %d: devices %d and %d exchange, and one of them took no part", graph, h, a, b)
 				}
-				if math.Abs(row-1) > 1e-15 || math.Abs(column-1) > 1e-15 {
-					t.Fatalf("%s, round %d: row %d sums to %.17g, column to %.17g", graph, h, a, row, column)
-				}
+				expect.Must(t, math.Abs(row-1) <= 1e-15 && math.Abs(column-1) <= 1e-15,
+					"%s, round %d: row %d sums to %.17g, column to %.17g", graph, h, a, row, column)
 			}
 		}
 	}
@@ -193,14 +189,12 @@ func TestGossipOnTheCompleteGraphIsFedAvg(t *testing.T) {
 			want, got := average.Model().W.Row(0), g.Model().W
 			for k := range got.Rows {
 				for i, x := range got.Row(k) {
-					if math.Abs(x-want[i]) > 1e-12*math.Max(1, math.Abs(want[i])) {
-						t.Fatalf("round %d: W[%d, %d] = %.17g, fedavg has %.17g", h, k, i, x, want[i])
-					}
+					expect.Must(t, math.Abs(x-want[i]) <= 1e-12*math.Max(1, math.Abs(want[i])),
+						"round %d: W[%d, %d] = %.17g, fedavg has %.17g", h, k, i, x, want[i])
 				}
 			}
-			if d := g.(*gossip).distance(); d > 1e-12 {
-				t.Fatalf("round %d: the consensus distance is %g", h, d)
-			}
+			d := g.(*gossip).distance()
+			expect.Must(t, d <= 1e-12, "round %d: the consensus distance is %g", h, d)
 		}
 	}
 }
@@ -213,10 +207,7 @@ func TestGossipMessages(t *testing.T) {
 	f, _ := algorithms.Lookup("gossip")
 	o := f.Options().(*GossipOptions)
 	g := start(t, "gossip", p, c, nil).(*gossip)
-	timed, err := f.Timed().Start(algorithms.Setup{Rows: p.RowCounts(), Shape: p.Shape}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	timed := expect.Value(f.Timed().Start(algorithms.Setup{Rows: p.RowCounts(), Shape: p.Shape}, o))(t)
 	d := p.Values()
 	want := [][]int{{0, 0, 0, 0, 0, 0}, {2, 2, 2, 2, 2, 2}, {2, 2, 1, 2, 1, 2}, {2, 2, 1, 2, 1, 2}}
 	absent := []int{-1, 3, 3, -1} // by round: the device that takes no part
@@ -230,14 +221,14 @@ func TestGossipMessages(t *testing.T) {
 			}
 		}
 		for k := range p.Clients() {
-			work, took := g.Solve(request(k, h, algorithms.NoLimit, 0)), timed.Solve(request(k, h, algorithms.NoLimit, 0))
-			if work != took || work.Values != 2*d {
-				t.Errorf("round %d: device %d: %+v, in timing mode %+v, want %d values", h, k, work, took, 2*d)
-			}
+			response, took := g.Solve(request(k, h, algorithms.NoLimit, 0)),
+				timed.Solve(request(k, h, algorithms.NoLimit, 0))
+			expect.That(t, response == took && response.Values == 2*d,
+				"round %d: device %d: %+v, in timing mode %+v, want %d values", h, k, response, took, 2*d)
 			// One mini-batch of all rows.
-			if flops := float64(work.Steps*4*d) + 5*float64(d) + 3*float64(want[h][k]*d); work.FLOPs != flops {
-				t.Errorf("round %d: device %d: %g FLOPs, want %g", h, k, work.FLOPs, flops)
-			}
+			flops := float64(response.Steps*4*d) + 5*float64(d) + 3*float64(want[h][k]*d)
+			expect.That(t, response.FLOPs == flops, "round %d: device %d: %g FLOPs, want %g",
+				h, k, response.FLOPs, flops)
 			for _, a := range []algorithms.Algorithm{g, timed} {
 				if k == absent[h] {
 					a.Discard(k)
@@ -259,13 +250,10 @@ func TestGossipEvaluatesTheMeanOfATask(t *testing.T) {
 		round(g, p, h, algorithms.NoLimit, nil)
 	}
 	w := g.Model().W
-	if w.Rows != 3 {
-		t.Fatalf("%d models, want one for each of 3 tasks", w.Rows)
-	}
+	expect.Must(t, w.Rows == 3, "%d models, want one for each of 3 tasks", w.Rows)
 	for i := range p.Values() {
-		if want := (g.x.Row(0)[i] + g.x.Row(2)[i] + g.x.Row(5)[i]) / 3; w.Row(0)[i] != want {
-			t.Errorf("W[0, %d] = %g, want %g", i, w.Row(0)[i], want)
-		}
+		want := (g.x.Row(0)[i] + g.x.Row(2)[i] + g.x.Row(5)[i]) / 3
+		expect.That(t, w.Row(0)[i] == want, "W[0, %d] = %g, want %g", i, w.Row(0)[i], want)
 	}
 }
 
@@ -317,9 +305,7 @@ func TestGraphsOfSeeds(t *testing.T) {
 		}
 		return true
 	}
-	if !equal(a, b) || equal(a, other) {
-		t.Error("the graph does not depend on the seed alone")
-	}
+	expect.That(t, equal(a, b) && !equal(a, other), "the graph does not depend on the seed alone")
 	if _, err := draw(8, 7, 5); err != nil {
 		t.Errorf("the complete graph: %v", err)
 	}
@@ -339,9 +325,8 @@ func TestGraphsOfSeeds(t *testing.T) {
 		}
 	}
 	for n := 1; n <= 3; n++ {
-		if g, err := newGraph(&GossipOptions{Graph: graphRing}, n, 0); err != nil || len(g[0]) != n-1 {
-			t.Errorf("a ring of %d: %v, %v", n, g, err)
-		}
+		g, err := newGraph(&GossipOptions{Graph: graphRing}, n, 0)
+		expect.That(t, err == nil && len(g[0]) == n-1, "a ring of %d: %v, %v", n, g, err)
 	}
 }
 
@@ -359,7 +344,6 @@ func TestGossipNamesTheNewValueOfEvaluate(t *testing.T) {
 	c := config.NewChecker()
 	o.Validate(c)
 	found := c.Problems()
-	if len(found) != 1 || found[0].Key != "evaluate" || !strings.Contains(found[0].Want, `"clients"`) {
-		t.Errorf("evaluate = \"devices\": %v, want one problem that names \"clients\"", found)
-	}
+	expect.That(t, len(found) == 1 && found[0].Key == "evaluate" && strings.Contains(found[0].Want, `"clients"`),
+		"evaluate = \"devices\": %v, want one problem that names \"clients\"", found)
 }

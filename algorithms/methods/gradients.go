@@ -13,12 +13,19 @@ import (
 // gradientOptions are the settings of methods whose devices send one gradient of a mini-batch: their
 // options embed them.
 type gradientOptions struct {
-	Batch int     `toml:"batch" doc:"rows of the mini-batch of a gradient, drawn without replacement; 0: all rows of the client"`
-	Step  float64 `toml:"step" doc:"step size gamma"`
-	L2    float64 `toml:"l2" doc:"l2 in the term l2/2 |w|^2 of every client's objective: weight decay"`
+	// rows of the mini-batch of a gradient, drawn without replacement; 0: all rows of the client
+	Batch int `toml:"batch"`
+	// step size gamma
+	Step float64 `toml:"step"`
+	// l2 in the term l2/2 |w|^2 of every client's objective: weight decay
+	L2 float64 `toml:"l2"`
 	kit.ScheduleOptions
-	Clip    float64 `toml:"clip" doc:"largest norm of a gradient, with the term of l2: a longer one is scaled to it; 0: no clipping"`
-	Measure bool    `toml:"measure" doc:"whether evaluations measure gradients, as metrics gradient_norm, gradient_noise and gradient_bias (docs/methods.md); they take three gradients of every training row, and no virtual time"`
+	// largest norm of a gradient, with the term of l2: a longer one is scaled to it; 0: no clipping
+	Clip float64 `toml:"clip"`
+	// whether evaluations measure gradients, as metrics gradient_norm, gradient_noise and
+	// gradient_bias (docs/methods.md); they take three gradients of every training row, and no
+	// virtual time
+	Measure bool `toml:"measure"`
 }
 
 // defaultGradient returns a step along the gradient of 32 rows.
@@ -29,7 +36,8 @@ func defaultGradient() gradientOptions {
 // Local returns the local work: one step. Its change of w is -gamma times the gradient.
 func (o *gradientOptions) Local() *kit.LocalSGDOptions {
 	return &kit.LocalSGDOptions{
-		Epochs: kit.OneStep, Batch: o.Batch, Step: o.Step, Shuffle: true, L2: o.L2, ScheduleOptions: o.ScheduleOptions, Clip: o.Clip,
+		Epochs: kit.OneStep, Batch: o.Batch, Step: o.Step, Shuffle: true, L2: o.L2, ScheduleOptions: o.ScheduleOptions,
+		Clip: o.Clip,
 	}
 }
 
@@ -48,7 +56,8 @@ func (o *gradientOptions) weighted(weights string) kit.AverageOptions {
 
 // sendsGradients describes a method of one model whose devices send a gradient.
 func sendsGradients(o algorithms.Options, _ mtl.Shape) algorithms.Description {
-	d := algorithms.Description{Model: algorithms.Versions, Asynchronous: algorithms.Yes, Protocol: algorithms.WithoutRounds, Messages: algorithms.Messages{Coded: true}}
+	d := algorithms.Description{Model: algorithms.Versions, Asynchronous: algorithms.Yes,
+		Protocol: algorithms.WithoutRounds, Messages: algorithms.Messages{Coded: true}}
 	if o.(interface{ gradient() *gradientOptions }).gradient().Measure {
 		for _, name := range []string{GradientNorm, GradientNoise, GradientBias} {
 			d.Metrics = append(d.Metrics, algorithms.NamedMetric{Name: name, Better: "lower"})
@@ -59,10 +68,13 @@ func sendsGradients(o algorithms.Options, _ mtl.Shape) algorithms.Description {
 
 // stopping is the setting of methods that refuse old gradients: their options embed it.
 type stopping struct {
-	Stop bool `toml:"stop" doc:"whether the server stops clients whose gradients it would refuse, and sends them its present model at once, behind a message without values; false: it refuses the gradients when they arrive"`
+	// whether the server stops clients whose gradients it would refuse, and sends them its present
+	// model at once, behind a message without values; false: it refuses the gradients when they
+	// arrive
+	Stop bool `toml:"stop"`
 }
 
-func (o *stopping) stops() bool { return o.Stop }
+func (s *stopping) stops() bool { return s.Stop }
 
 // mayStop describes a method of one model whose devices send a gradient, and whose options embed stopping.
 func mayStop(o algorithms.Options, shape mtl.Shape) algorithms.Description {
@@ -100,8 +112,8 @@ func measured(server gradientServer, m *versionedModel, o *gradientOptions) algo
 }
 
 // Evaluate measures the gradients of the present model, before clipping.
-func (r *measuring) Evaluate() (algorithms.Evaluation, error) {
-	m := r.of
+func (me *measuring) Evaluate() (algorithms.Evaluation, error) {
+	m := me.of
 	w, scratch := m.Weights(), &m.Scratch[0]
 	mean, own, row := make([]float64, len(w)), scratch.U, scratch.G
 	for k := range m.Problem.Clients() {
@@ -119,7 +131,8 @@ func (r *measuring) Evaluate() (algorithms.Evaluation, error) {
 		bias = max(bias, kernel.SquaredNorm(own))
 	}
 	return algorithms.Evaluation{Values: []algorithms.NamedValue{
-		{Name: GradientNorm, Value: math.Sqrt(kernel.SquaredNorm(mean))}, {Name: GradientNoise, Value: math.Sqrt(noise)},
+		{Name: GradientNorm, Value: math.Sqrt(kernel.SquaredNorm(mean))},
+		{Name: GradientNoise, Value: math.Sqrt(noise)},
 		{Name: GradientBias, Value: math.Sqrt(bias)},
 	}}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
@@ -74,9 +75,7 @@ func references(t testing.TB, of string) (found []reference) {
 		}
 		found = append(found, r)
 	}
-	if len(found) == 0 {
-		t.Fatalf("there is no case %q", of)
-	}
+	expect.Must(t, len(found) != 0, "there is no case %q", of)
 	return found
 }
 
@@ -97,7 +96,8 @@ func TestGradientMethodsOnQuadratics(t *testing.T) {
 	tau := []float64{1.1875, 2.5, 4.25, 7}
 	p, c := periodicQuadratics(t)
 	for _, of := range []string{
-		"asgd", "ringmaster", "ringmaster-R2", "ringmaster-stop", "ringmaster-stop-R2", "rennala", "rennala-stop", "ringleader", "rescaled",
+		"asgd", "ringmaster", "ringmaster-R2", "ringmaster-stop", "ringmaster-stop-R2", "rennala", "rennala-stop",
+		"ringleader", "rescaled",
 	} {
 		name, second := strings.CutSuffix(of, "-R2")
 		name, stop := strings.CutSuffix(name, "-stop")
@@ -123,9 +123,8 @@ func TestGradientMethodsOnQuadratics(t *testing.T) {
 		for _, want := range references(t, of) {
 			if want.name == "c" {
 				for k, c := range want.value {
-					if got := a.(*rescaled).scale(k); !near(got, c, 1e-10) {
-						t.Errorf("c_%d is %.15g, want %.15g", k, got, c)
-					}
+					got := a.(*rescaled).scale(k)
+					expect.That(t, near(got, c, 1e-10), "c_%d is %.15g, want %.15g", k, got, c)
 				}
 				continue
 			}
@@ -137,7 +136,8 @@ func TestGradientMethodsOnQuadratics(t *testing.T) {
 			}
 			if want.name == "w" {
 				if course.refused > 0 && stop || stopped != last {
-					t.Errorf("%s: %d are stopped before %g, want %d; %d are refused", of, last, want.time, stopped, course.refused)
+					t.Errorf("%s: %d are stopped before %g, want %d; %d are refused", of, last, want.time, stopped,
+						course.refused)
 				}
 				if stopped, last = 0, len(course.stopped); name == "rennala" {
 					last = 0 // all that were at work
@@ -145,7 +145,8 @@ func TestGradientMethodsOnQuadratics(t *testing.T) {
 			}
 			version := model.version() - first
 			if course.now != want.time || who != want.who || sent != want.sent || version != want.step {
-				t.Fatalf("%s: device %d responds at %g with version %d, which makes %d; want %+v", of, who, course.now, sent, version, want)
+				t.Fatalf("%s: device %d responds at %g with version %d, which makes %d; want %+v", of, who, course.now,
+					sent, version, want)
 			}
 			switch want.name {
 			case "w":
@@ -207,9 +208,8 @@ func TestLimitsUnderCyclicResponses(t *testing.T) {
 		nearVector(t, name, coarse, want[name+"-gamma=0.02"], 1e-10)
 		nearVector(t, name, fine, want[name+"-gamma=0.002"], 1e-10)
 		end := want[map[string]string{"asgd": "asgd-gamma->0", "rescaled": "w*-equal"}[name]]
-		if x, y := away(coarse, end), away(fine, end); y > x/9 {
-			t.Errorf("%s: %g from its limit with gamma 0.02, %g with 0.002", name, x, y)
-		}
+		x, y := away(coarse, end), away(fine, end)
+		expect.That(t, y <= x/9, "%s: %g from its limit with gamma 0.02, %g with 0.002", name, x, y)
 	}
 	if x := away(limit("rescaled", 0.02, 3000, false), want["rescaled-gamma=0.02"]); x > 1e-3 {
 		t.Errorf("with observed times Rescaled ends %g from its limit", x)
@@ -226,10 +226,7 @@ func TestMeasuredGradients(t *testing.T) {
 		wholeGradients(0.1)(o)
 		o.(*weightedGradientOptions).Batch, o.(*weightedGradientOptions).Measure = 1, true
 	})
-	found, err := a.(algorithms.Reporter).Evaluate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := expect.Value(a.(algorithms.Reporter).Evaluate())(t)
 	// grad F_k(0) = -A_k b_k: (-1.5, 0.5), (2.125, -0.75), (-0.875, -3.125), (-3.75, 0.4); mean (-1, -0.74375).
 	noise, bias := 0.0, math.Hypot(2.125+1, -0.75+0.74375)
 	for k := range p.Train.Clients {
@@ -241,10 +238,10 @@ func TestMeasuredGradients(t *testing.T) {
 		}
 		noise = max(noise, math.Sqrt(half))
 	}
-	for i, want := range []algorithms.NamedValue{{Name: GradientNorm, Value: math.Hypot(1, 0.74375)}, {Name: GradientNoise, Value: noise}, {Name: GradientBias, Value: bias}} {
-		if got := found.Values[i]; got.Name != want.Name || !near(got.Value, want.Value, 1e-12) {
-			t.Errorf("%+v, want %+v", got, want)
-		}
+	for i, want := range []algorithms.NamedValue{{Name: GradientNorm, Value: math.Hypot(1, 0.74375)},
+		{Name: GradientNoise, Value: noise}, {Name: GradientBias, Value: bias}} {
+		got := found.Values[i]
+		expect.That(t, got.Name == want.Name && near(got.Value, want.Value, 1e-12), "%+v, want %+v", got, want)
 	}
 	if d := a.Describe(); len(d.Metrics) != 3 {
 		t.Errorf("metrics %v", d.Metrics)

@@ -40,7 +40,10 @@ func newGraph(o *GossipOptions, devices int, seed uint64) (graph, error) {
 	case graphTorus:
 		width := torusWidth(devices)
 		if width < 3 {
-			return nil, config.Problem{Key: "graph", Value: o.Graph, Want: fmt.Sprintf("must be another for %d devices: a torus needs a*b of them with a and b at least 3", devices)}
+			return nil,
+				config.Problem{Key: "graph", Value: o.Graph,
+					Want: fmt.Sprintf(
+						"must be another for %d devices: a torus needs a*b of them with a and b at least 3", devices)}
 		}
 		g = grid(devices, width)
 	case graphComplete:
@@ -54,7 +57,9 @@ func newGraph(o *GossipOptions, devices int, seed uint64) (graph, error) {
 		return nil, err
 	}
 	if reached := g.reached(); reached < devices {
-		return nil, config.Problem{Key: "graph", Value: o.Graph, Want: fmt.Sprintf("must be connected: from device 0, %d of %d devices are reached", reached, devices)}
+		return nil,
+			config.Problem{Key: "graph", Value: o.Graph,
+				Want: fmt.Sprintf("must be connected: from device 0, %d of %d devices are reached", reached, devices)}
 	}
 	return g, nil
 }
@@ -137,7 +142,9 @@ const mostDraws = 1000
 // Graphs Quickly, 1999), and draws again where none are left, or the graph is not connected.
 func randomRegular(devices, degree int, seed uint64) (graph, error) {
 	if degree >= devices || devices*degree%2 != 0 {
-		return nil, config.Problem{Key: "degree", Value: degree, Want: fmt.Sprintf("must be below %d, the number of devices, and their product even", devices)}
+		return nil,
+			config.Problem{Key: "degree", Value: degree,
+				Want: fmt.Sprintf("must be below %d, the number of devices, and their product even", devices)}
 	}
 	for try := range mostDraws {
 		s := rng.New(seed, rng.Graph, -1, try)
@@ -145,7 +152,9 @@ func randomRegular(devices, degree int, seed uint64) (graph, error) {
 			return g.sorted(), nil
 		}
 	}
-	return nil, config.Problem{Key: "degree", Value: degree, Want: fmt.Sprintf("must be another: %d draws gave no connected graph of %d devices", mostDraws, devices)}
+	return nil,
+		config.Problem{Key: "degree", Value: degree,
+			Want: fmt.Sprintf("must be another: %d draws gave no connected graph of %d devices", mostDraws, devices)}
 }
 
 func drawRegular(devices, degree int, s *algorithms.Stream) (graph, bool) {

@@ -10,7 +10,9 @@ import (
 // HierFAvgOptions are the settings of hierarchical federated averaging.
 type HierFAvgOptions struct {
 	kit.AverageOptions
-	HubRounds int `toml:"hub_rounds" doc:"rounds kappa_2 in which a hub (network.hub_size) averages the models of its clients before it reports to the server; in each, clients do the local work again"`
+	// rounds kappa_2 in which a hub (network.hubs.size) averages the models of its clients before it
+	// reports to the server; in each, clients do the local work again
+	HubRounds int `toml:"hub_rounds"`
 }
 
 // Validate reports everything wrong with the options.
@@ -43,14 +45,16 @@ var _ algorithms.Tiered = (*hierFAvg)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "hierfavg",
-		Summary:   "hierarchical federated averaging: hubs average the models of their clients several times before they report to the server",
+		Name: "hierfavg",
+		Summary: "averaging by hubs, then by the server; hubs average the models of their clients several " +
+			"times before they report",
 		Reference: "Liu, Zhang, Song, Letaief: Client-Edge-Cloud Hierarchical Federated Learning, ICC 2020",
 		Options: func() algorithms.Options {
 			return &HierFAvgOptions{AverageOptions: kit.DefaultAverage(kit.ByRows), HubRounds: 5}
 		},
 		Describe: func(o algorithms.Options, _ mtl.Shape) algorithms.Description {
-			return algorithms.Description{Model: algorithms.OneModel, Means: true, HubRounds: o.(*HierFAvgOptions).HubRounds}
+			return algorithms.Description{Model: algorithms.OneModel, Means: true,
+				HubRounds: o.(*HierFAvgOptions).HubRounds}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			return newHierFAvg(s, o.(*HierFAvgOptions)), nil
@@ -78,7 +82,7 @@ func (h *hierFAvg) hub(device int) int {
 }
 
 // Solve makes the device's local steps from the model of its hub.
-func (h *hierFAvg) Solve(r algorithms.Request) algorithms.Work {
+func (h *hierFAvg) Solve(r algorithms.Request) algorithms.Response {
 	if g := &h.hubs[h.hub(r.Device)]; g.own {
 		return h.SolveFrom(r, g.w)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
@@ -15,10 +16,7 @@ func tiered(t testing.TB, p *mtl.Problem, c mtl.Coupling, size int) *hierFAvg {
 	f, _ := algorithms.Lookup("hierfavg")
 	o := f.Options()
 	smaller(o)
-	a, err := f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: testPool.Size(), HubSize: size}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Value(f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: testPool.Size(), HubSize: size}, o))(t)
 	return a.(*hierFAvg)
 }
 
@@ -62,7 +60,8 @@ func TestOneRoundOfHubsIsFedAvg(t *testing.T) {
 			h.End()
 			for i, want := range average.Model().W.Row(0) {
 				got := h.Model().W.Row(0)[i]
-				if one := size == 0 || size >= p.Clients(); one && got != want || math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
+				if one := size == 0 || size >= p.Clients(); one && got != want ||
+					math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
 					t.Fatalf("hubs of %d, round %d: w[%d] = %.17g, fedavg has %.17g", size, round, i, got, want)
 				}
 			}
@@ -87,9 +86,8 @@ func TestRoundsOfOneHubAreRoundsOfFedAvg(t *testing.T) {
 			}
 		}
 		h.End()
-		if err := same(snapshot(average), snapshot(h)); err != nil {
-			t.Fatalf("round %d: %v", server, err)
-		}
+		err := same(snapshot(average), snapshot(h))
+		expect.Must(t, err == nil, "round %d: %v", server, err)
 	}
 }
 
@@ -166,12 +164,10 @@ func TestHubsWithoutResponsesKeepTheModel(t *testing.T) {
 			h.Gather(hub)
 		}
 	}
-	if flops, _ := h.End(); flops != 0 {
-		t.Errorf("%g FLOPs for nothing", flops)
-	}
-	if err := same(snapshot(h), before); err != nil {
-		t.Error(err)
-	}
+	flops, _ := h.End()
+	expect.That(t, flops == 0, "%g FLOPs for nothing", flops)
+	err := same(snapshot(h), before)
+	expect.That(t, err == nil, "%v", err)
 }
 
 // The server moves the first hub's model towards each other report: a difference, a product and
@@ -185,8 +181,7 @@ func TestWorkOfHubReports(t *testing.T) {
 			hubRound(h, p, hub, 0, nil)
 		}
 		want := 3.0 * 7 * float64(max(0, reports-1))
-		if flops, _ := h.End(); flops != want {
-			t.Errorf("%d reports: the server takes %g FLOPs, counted %g", reports, flops, want)
-		}
+		flops, _ := h.End()
+		expect.That(t, flops == want, "%d reports: the server takes %g FLOPs, counted %g", reports, flops, want)
 	}
 }

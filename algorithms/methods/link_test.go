@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/compress"
 	"fedsim/algorithms/kit"
 	"fedsim/data"
+	"fedsim/internal/rooms/compress"
 	"fedsim/internal/tools/rng"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
@@ -19,14 +19,18 @@ import (
 // coded returns the settings of two codecs.
 func coded(up, down string) *compress.Config {
 	c := compress.Defaults()
-	c.Up, c.Down, c.Share, c.Levels = up, down, 0.3, 4
+	c.Up, c.Down = up, down
+	c.DownOptions.K.Share, c.DownOptions.Levels = 0.3, 4
+	c.UpOptions.Options = c.DownOptions
 	return &c
 }
 
-// suits reports whether a method can compress by the settings: see federation's ValidateCompression.
+// suits reports whether a method can compress by the settings: see compress.Config.
 func suits(f algorithms.Factory, c *compress.Config) bool {
 	about := describe(f.Name, mtl.Shape{})
-	if !about.Messages.Coded || about.Model == algorithms.TaskModels && c.Down != compress.None && c.Down != compress.Float16 {
+	if !about.Messages.Coded ||
+		(about.Model == algorithms.TaskModels || about.Model == algorithms.DeviceModels) &&
+			c.Down != compress.None && c.Down != compress.Float16 {
 		return false
 	}
 	lossless := c.Up == compress.None || c.Up == compress.Sparse
@@ -34,14 +38,15 @@ func suits(f algorithms.Factory, c *compress.Config) bool {
 }
 
 // everyLink calls test for every method that compresses, with codecs of either side.
-func everyLink(t *testing.T, test func(t *testing.T, start func() algorithms.Algorithm, p *mtl.Problem, c *compress.Config)) {
+func everyLink(t *testing.T,
+	test func(t *testing.T, start func() algorithms.Algorithm, p *mtl.Problem, c *compress.Config)) {
 	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
 	var all []*compress.Config
 	for _, codec := range compress.Names()[1:] {
 		all = append(all, coded(codec, compress.None), coded(compress.None, codec), coded(compress.TopK, codec))
 	}
 	elias := coded(compress.QSGD, compress.QSGD)
-	elias.Coding = "elias"
+	elias.UpOptions.Coding = "elias"
 	for _, name := range learningMethods() {
 		f, _ := algorithms.Lookup(name)
 		tested := 0
@@ -52,7 +57,8 @@ func everyLink(t *testing.T, test func(t *testing.T, start func() algorithms.Alg
 			tested++
 			t.Run(fmt.Sprintf("%s/%s-%s", name, c.Up, c.Down), func(t *testing.T) {
 				test(t, func() algorithms.Algorithm {
-					return startWith(t, name, algorithms.Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller)
+					return startWith(t, name,
+						algorithms.Setup{Problem: p, Coupling: coupling, Coding: c.Codes(), ValueBytes: 8}, smaller)
 				}, p, c)
 			})
 		}
@@ -143,12 +149,13 @@ func TestCodesWithoutLossChangeNothing(t *testing.T) {
 		f, _ := algorithms.Lookup(name)
 		for _, codec := range []string{compress.TopK, compress.RandomK, compress.Sparse} {
 			c := coded(codec, compress.None)
-			c.Share = 1
+			c.UpOptions.K.Share = 1
 			if !suits(f, c) {
 				continue
 			}
 			plain := start(t, name, p, coupling, smaller)
-			all := startWith(t, name, algorithms.Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller)
+			all := startWith(t, name,
+				algorithms.Setup{Problem: p, Coupling: coupling, Coding: c.Codes(), ValueBytes: 8}, smaller)
 			for h := range 8 {
 				for _, a := range []algorithms.Algorithm{plain, all} {
 					round(a, p, h, algorithms.NoLimit, func(k int) bool { return chance(k, h, 0.7) })
@@ -181,7 +188,7 @@ func TestFloat16OfRepresentableValuesChangesNothing(t *testing.T) {
 	}
 	both := coded(compress.Float16, compress.Float16)
 	plain := startWith(t, "fedavg", algorithms.Setup{Problem: p}, full)
-	half := startWith(t, "fedavg", algorithms.Setup{Problem: p, Compression: both, ValueBytes: 8}, full)
+	half := startWith(t, "fedavg", algorithms.Setup{Problem: p, Coding: both.Codes(), ValueBytes: 8}, full)
 	for h := 1; h <= 14; h++ {
 		round(plain, p, h, algorithms.NoLimit, nil)
 		round(half, p, h, algorithms.NoLimit, nil)
@@ -202,7 +209,8 @@ func TestFloat16OfRepresentableValuesChangesNothing(t *testing.T) {
 func TestIncrementsAreSentOnce(t *testing.T) {
 	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
 	c := coded(compress.None, compress.TopK) // 2 of 9 values: 2 (64 + 4) bits are 17 bytes of 72
-	a := startWith(t, "fedavg", algorithms.Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller).(*fedAvg)
+	a := startWith(t, "fedavg", algorithms.Setup{Problem: p, Coupling: coupling, Coding: c.Codes(), ValueBytes: 8},
+		smaller).(*fedAvg)
 	takesPart := [][]int{{0, 1}, {0}, {0, 2}, {0}, {0}, {0, 1}}
 	want := [][]int{{72, 72}, {17}, {17, 72}, {17}, {17}, {17, 72}} // device 1 has missed 4: 5 x 17 > 72
 	held := map[int][]float64{}
@@ -255,7 +263,10 @@ func TestIncrementsAreSentOnce(t *testing.T) {
 func TestFeedbackLosesNothing(t *testing.T) {
 	p, coupling := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
 	for _, codec := range []string{compress.TopK, compress.RandomK, compress.Sign, compress.Sketch} {
-		l := algorithms.NewLink(algorithms.Setup{Problem: p, Coupling: coupling, Compression: coded(codec, compress.None), ValueBytes: 8, Workers: 1}, 1, 9, false)
+		l :=
+			algorithms.NewLink(
+				algorithms.Setup{Problem: p, Coupling: coupling, Coding: coded(codec, compress.None).Codes(),
+					ValueBytes: 8, Workers: 1}, 1, 1, 9, false)
 		sum, decoded := make([]float64, 9), make([]float64, 9)
 		s := rng.New(1, rng.Synthetic, 0, 0)
 		for h := range 200 {
@@ -264,8 +275,8 @@ func TestFeedbackLosesNothing(t *testing.T) {
 				update[j] = s.Normal()
 			}
 			sent := append([]float64(nil), update...)
-			var work algorithms.Work
-			l.Finish(request(2, h, algorithms.NoLimit, 0), sent, &work)
+			var response algorithms.Response
+			l.Finish(request(2, h, algorithms.NoLimit, 0), sent, &response)
 			if h%3 == 0 {
 				l.Discard(2)
 				continue
@@ -298,13 +309,15 @@ func TestCompressedDualMethodsKeepTheirCertificate(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, coupling mtl.Coupling) {
 		for _, name := range []string{"mocha", "cocoa", "mb-sdca", "async-mocha"} {
 			for _, c := range []*compress.Config{
-				coded(compress.TopK, compress.None), coded(compress.RandomK, compress.None), coded(compress.Sign, compress.None),
-				coded(compress.Sketch, compress.None), coded(compress.Float16, compress.Float16), coded(compress.Sparse, compress.Float16),
+				coded(compress.TopK, compress.None), coded(compress.RandomK, compress.None),
+				coded(compress.Sign, compress.None), coded(compress.Sketch, compress.None),
+				coded(compress.Float16, compress.Float16), coded(compress.Sparse, compress.Float16),
 			} {
 				if f, _ := algorithms.Lookup(name); !suits(f, c) {
 					continue
 				}
-				a := startWith(t, name, algorithms.Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller)
+				a := startWith(t, name,
+					algorithms.Setup{Problem: p, Coupling: coupling, Coding: c.Codes(), ValueBytes: 8}, smaller)
 				first, least := math.NaN(), math.Inf(1)
 				for h := range 150 {
 					round(a, p, h, algorithms.NoLimit, func(k int) bool { return chance(k, h, 0.8) })
@@ -369,7 +382,8 @@ func TestWorkOfCodes(t *testing.T) {
 	const d, responses, vectors = 9, 2, 2
 	p, coupling := randomProblem(t, tiedToMean, nil, d, 14, 5, 30, 8, 21)
 	work := func(c *compress.Config, method string, rounds int) (server, device float64) {
-		a := startWith(t, method, algorithms.Setup{Problem: p, Coupling: coupling, Compression: c, ValueBytes: 8}, smaller)
+		a := startWith(t, method, algorithms.Setup{Problem: p, Coupling: coupling, Coding: c.Codes(), ValueBytes: 8},
+			smaller)
 		for h := range rounds {
 			a.Begin()
 			for k := range responses {
@@ -382,7 +396,7 @@ func TestWorkOfCodes(t *testing.T) {
 	}
 	top := func(up, down string) *compress.Config {
 		c := coded(up, down)
-		c.Count = 3
+		c.UpOptions.K.Count, c.DownOptions.K.Count = 3, 3
 		return c
 	}
 	plainServer, plainDevice := work(nil, "scaffold", 3)
@@ -411,6 +425,6 @@ func TestWorkOfCodes(t *testing.T) {
 
 // unfed returns the settings without feedback.
 func unfed(c *compress.Config) *compress.Config {
-	c.Feedback = false
+	c.UpOptions.Feedback = false
 	return c
 }

@@ -8,6 +8,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -63,9 +64,8 @@ func TestEveryMethodUnderEveryLoss(t *testing.T) {
 		}{{"mean", tiedToMean}, {"learnt", learnt}, {"gamma", damped}} {
 			p, c := onLoss(t, loss, tie.change)
 			optimum := p.Solver(testPool, 1e-10, 100_000).Optimize(t.Context(), c, nil)
-			if optimum.RelativeGap > 1e-10 {
-				t.Fatalf("%s, %s: the optimum is certified to %g only", loss, tie.name, optimum.RelativeGap)
-			}
+			expect.Must(t, optimum.RelativeGap <= 1e-10,
+				"%s, %s: the optimum is certified to %g only", loss, tie.name, optimum.RelativeGap)
 			for _, m := range methods {
 				t.Run(fmt.Sprintf("%s/%s/%s", loss, tie.name, m.name), func(t *testing.T) {
 					a := start(t, m.name, p, c, m.set)
@@ -74,7 +74,8 @@ func TestEveryMethodUnderEveryLoss(t *testing.T) {
 						round(a, p, h, algorithms.NoLimit, func(k int) bool { return chance(k, h, 0.75) })
 						for k, block := range a.Model().Duals {
 							for i, x := range block {
-								if y := p.Loss.Conjugate(x, p.Train.Clients[k].Y[i]); math.IsInf(y, 0) || math.IsNaN(y) {
+								if y := p.Loss.Conjugate(x, p.Train.Clients[k].Y[i]); math.IsInf(y, 0) ||
+									math.IsNaN(y) {
 									t.Fatalf("round %d: alpha_%d[%d] = %v is outside the domain", h, k, i, x)
 								}
 							}
@@ -83,16 +84,16 @@ func TestEveryMethodUnderEveryLoss(t *testing.T) {
 							continue
 						}
 						v := evaluate(a, p, c)
-						if v.Gap < -1e-9*math.Abs(v.Primal) {
-							t.Fatalf("round %d: duality gap %g at P = %g", h, v.Gap, v.Primal)
-						}
+						expect.Must(t, !(v.Gap < -1e-9*math.Abs(v.Primal)),
+							"round %d: duality gap %g at P = %g", h, v.Gap, v.Primal)
 						best = math.Min(best, v.Primal/optimum.Primal-1)
 						if best <= m.tolerance {
 							break
 						}
 					}
 					if best < -1e-9 || best > m.tolerance {
-						t.Errorf("P comes within %.2g of the optimum %g in %d rounds, want %g", best, optimum.Primal, m.rounds, m.tolerance)
+						t.Errorf("P comes within %.2g of the optimum %g in %d rounds, want %g", best, optimum.Primal,
+							m.rounds, m.tolerance)
 					}
 				})
 			}

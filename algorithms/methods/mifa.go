@@ -17,7 +17,9 @@ const (
 
 type mifaOptions struct {
 	kit.AverageOptions
-	Unseen string `toml:"unseen" doc:"until every client has responded: \"zero\": the changes of the others are 0; \"wait\": the server takes no step"`
+	// until every client has responded: "zero": the changes of the others are 0; "wait": the server
+	// takes no step
+	Unseen string `toml:"unseen"`
 }
 
 func (o *mifaOptions) Validate(c *config.Checker) {
@@ -42,11 +44,12 @@ var _ algorithms.Stateful = (*mifa)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "mifa",
-		Summary:   "federated averaging whose server takes steps along the mean of the last changes of all clients, also of absent ones",
-		Reference: "Gu, Huang, Zhang, Huang: Fast Federated Learning in the Presence of Arbitrary Device Unavailability, NeurIPS 2021",
-		Options:   func() algorithms.Options { return &mifaOptions{kit.DefaultAverage(kit.Equally), unseenZero} },
-		Describe:  func(algorithms.Options, mtl.Shape) algorithms.Description { return remembers() },
+		Name:    "mifa",
+		Summary: "averaging of the last changes of all clients; also of absent ones",
+		Reference: "Gu, Huang, Zhang, Huang: Fast Federated Learning in the Presence of Arbitrary Device " +
+			"Unavailability, NeurIPS 2021",
+		Options:  func() algorithms.Options { return &mifaOptions{kit.DefaultAverage(kit.Equally), unseenZero} },
+		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description { return remembers() },
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts, n := o.(*mifaOptions), s.Problem.Clients()
 			return &mifa{
@@ -58,46 +61,46 @@ func init() {
 }
 
 // Solve makes the device's local steps from w.
-func (f *mifa) Solve(r algorithms.Request) algorithms.Work {
-	f.asked[r.Device] = f.Options.At(r.Round, f.Options.Step)
-	return f.remembered.Solve(r)
+func (m *mifa) Solve(r algorithms.Request) algorithms.Response {
+	m.asked[r.Device] = m.Options.At(r.Round, m.Options.Step)
+	return m.remembered.Solve(r)
 }
 
 // Commit makes the device's change its last one, unless its schedule has ended: then its gradient is not known.
-func (f *mifa) Commit(device int, _ float64) {
-	eta := f.asked[device]
+func (m *mifa) Commit(device int, _ float64) {
+	eta := m.asked[device]
 	if eta == 0 {
-		f.Accept(device)
+		m.Accept(device)
 		return
 	}
-	if !f.last.Has(device) {
-		f.unseen--
+	if !m.last.Has(device) {
+		m.unseen--
 	}
-	before := f.rates[device]
-	f.rates[device] = 1 / eta
-	f.replace(device, before, f.rates[device])
+	before := m.rates[device]
+	m.rates[device] = 1 / eta
+	m.replace(device, before, m.rates[device])
 }
 
 // End takes the step. A round without responses takes none.
-func (f *mifa) End() (float64, error) {
-	eta := f.Options.At(f.rounds, f.Options.Step)
-	f.rounds++
-	if f.Round.Weight == 0 {
-		return f.Link.Take(), nil
+func (m *mifa) End() (float64, error) {
+	eta := m.Options.At(m.rounds, m.Options.Step)
+	m.rounds++
+	if m.Round.Weight == 0 {
+		return m.Link.Take(), nil
 	}
-	flops := f.renew() + f.Link.Take()
-	if f.waits && f.unseen > 0 {
+	flops := m.renew() + m.Link.Take()
+	if m.waits && m.unseen > 0 {
 		return flops, nil
 	}
-	kernel.Axpy(eta, f.mean, f.Weights())
-	return flops + 2*float64(f.W.Cols), nil
+	kernel.Axpy(eta, m.mean, m.Weights())
+	return flops + 2*float64(m.W.Cols), nil
 }
 
 // State codes w, the changes of it and their step sizes.
-func (f *mifa) State(c *state.Coder) {
-	f.remembered.State(c)
-	c.Int(&f.unseen)
-	c.Int(&f.rounds)
-	c.Float64s(f.rates)
-	c.Float64s(f.asked)
+func (m *mifa) State(c *state.Coder) {
+	m.remembered.State(c)
+	c.Int(&m.unseen)
+	c.Int(&m.rounds)
+	c.Float64s(m.rates)
+	c.Float64s(m.asked)
 }

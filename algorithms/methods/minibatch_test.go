@@ -7,6 +7,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
@@ -86,9 +87,8 @@ func TestMbSGDIsUnbiased(t *testing.T) {
 	}
 	for j, want := range whole.(algorithms.Inspected).Update(0).Values {
 		deviation := math.Sqrt((square[j] - mean[j]*mean[j]) / draws)
-		if deviation == 0 || math.Abs(mean[j]-want) > 5*deviation {
-			t.Errorf("component %d: mean %g over %d batches, want %g +- %g", j, mean[j], draws, want, deviation)
-		}
+		expect.That(t, deviation != 0 && math.Abs(mean[j]-want) <= 5*deviation,
+			"component %d: mean %g over %d batches, want %g +- %g", j, mean[j], draws, want, deviation)
 	}
 }
 
@@ -100,7 +100,8 @@ func TestMbSGDProjection(t *testing.T) {
 		atZero := p.Evaluate(testPool, c, &zero, nil, nil).Primal
 		scene := func(step float64, project bool) algorithms.Algorithm {
 			return start(t, "mb-sgd", p, c, func(o algorithms.Options) {
-				*o.(*algorithms.MbSGDOptions) = algorithms.MbSGDOptions{Batch: 5, Step: step, Delay: 1, Project: project}
+				*o.(*algorithms.MbSGDOptions) = algorithms.MbSGDOptions{Batch: 5, Step: step, Delay: 1,
+					Project: project}
 			})
 		}
 		wild, small, free := scene(1e4, true), scene(1e-5, true), scene(1e-5, false)
@@ -110,9 +111,7 @@ func TestMbSGDProjection(t *testing.T) {
 			round(small, p, h, algorithms.NoLimit, nil)
 			round(free, p, h, algorithms.NoLimit, nil)
 			r := c.Value(wild.Model().W, nil)
-			if r > atZero*(1+1e-9) {
-				t.Errorf("round %d: R(W) = %g, P(0) = %g", h, r, atZero)
-			}
+			expect.That(t, r <= atZero*(1+1e-9), "round %d: R(W) = %g, P(0) = %g", h, r, atZero)
 			touched = touched || near(r, atZero, 1e-9)
 			z := p.NewWeights()
 			c.Gradient(&z, wild.Model().W)
@@ -122,13 +121,10 @@ func TestMbSGDProjection(t *testing.T) {
 					t.Errorf("round %d: value %d of the stored gradient of R is %g, want %g", h, j, got, want)
 				}
 			}
-			if err := same(snapshot(small), snapshot(free)); err != nil {
-				t.Errorf("round %d: a small step with and without projection: %v", h, err)
-			}
+			err := same(snapshot(small), snapshot(free))
+			expect.That(t, err == nil, "round %d: a small step with and without projection: %v", h, err)
 		}
-		if !touched {
-			t.Error("nothing was projected")
-		}
+		expect.That(t, touched, "nothing was projected")
 	})
 }
 
@@ -144,7 +140,10 @@ func TestMbSGDDefaultStep(t *testing.T) {
 	if got, want := stepOf(start(t, "mb-sgd", p, c, nil)), 1/(0.05*2); !near(got, want, 1e-12) {
 		t.Errorf("eta_0 = %g, want %g", got, want)
 	}
-	if got := stepOf(start(t, "mb-sgd", p, c, func(o algorithms.Options) { o.(*algorithms.MbSGDOptions).Step = 0.3 })); got != 0.3 {
+	if got :=
+		stepOf(
+			start(t, "mb-sgd", p, c, func(o algorithms.Options) { o.(*algorithms.MbSGDOptions).Step = 0.3 })); got !=
+		0.3 {
 		t.Errorf("eta_0 = %g, want 0.3", got)
 	}
 }
@@ -162,21 +161,21 @@ func TestMbSGDStepsStartOver(t *testing.T) {
 	b.SetCoupling(c)
 	round(a, p, 5, algorithms.NoLimit, nil)
 	round(b, p, 5, algorithms.NoLimit, nil)
-	if err := same(snapshot(a), snapshot(b)); err != nil {
-		t.Error(err)
-	}
+	err := same(snapshot(a), snapshot(b))
+	expect.That(t, err == nil, "%v", err)
 }
 
 // Mini-batch SDCA by hand: b coordinates drawn without replacement, each solved
 // at the same w, moved a share beta/b of the way.
 func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		for _, o := range []algorithms.MbSDCAOptions{{Batch: 1, Beta: 1}, {Batch: 4, Beta: 1}, {Batch: 4, Beta: 3}, {Batch: 4, Beta: 4}, {Batch: 100, Beta: 2}, {Batch: 100, Beta: 50}} {
+		for _, o := range []algorithms.MbSDCAOptions{{Batch: 1, Beta: 1}, {Batch: 4, Beta: 1}, {Batch: 4, Beta: 3},
+			{Batch: 4, Beta: 4}, {Batch: 100, Beta: 2}, {Batch: 100, Beta: 50}} {
 			a := startDual(t, "mb-sdca", p, c, func(x algorithms.Options) { *x.(*algorithms.MbSDCAOptions) = o })
 			for h := range 5 {
 				a.Begin()
 				for k := range p.Clients() {
-					work := a.Solve(request(k, h, algorithms.NoLimit, 0))
+					response := a.Solve(request(k, h, algorithms.NoLimit, 0))
 					task := &p.Train.Clients[k]
 					n := task.X.Rows
 					b := min(o.Batch, n)
@@ -188,9 +187,7 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 					seen := map[int]bool{}
 					for range b {
 						i := order.Next()
-						if seen[i] {
-							t.Fatalf("row %d was drawn twice", i)
-						}
+						expect.Must(t, !seen[i], "row %d was drawn twice", i)
 						seen[i] = true
 						z, norm := 0.0, 0.0
 						for j, x := range task.X.Row(i) {
@@ -205,17 +202,18 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 							dv[j] += p.Scale[k] * change * x
 						}
 					}
-					if work.Steps != b || work.FLOPs != float64(b)*(4*float64(p.Features)+8) {
-						t.Errorf("device %d: %+v, want %d coordinates", k, work, b)
-					}
+					expect.That(t, response.Steps == b && response.FLOPs == float64(b)*(4*float64(p.Features)+8),
+						"device %d: %+v, want %d coordinates", k, response, b)
 					for i := range want {
 						if !near(a.Next[k][i], want[i], 1e-12) {
-							t.Fatalf("b = %d, beta = %g, round %d: alpha_%d[%d] = %v, by hand %v", o.Batch, o.Beta, h, k, i, a.Next[k][i], want[i])
+							t.Fatalf("b = %d, beta = %g, round %d: alpha_%d[%d] = %v, by hand %v", o.Batch, o.Beta, h,
+								k, i, a.Next[k][i], want[i])
 						}
 					}
 					for j := range dv {
 						if !near(a.Delta.Row(k)[j], dv[j], 1e-12) {
-							t.Fatalf("b = %d, beta = %g, round %d: dv_%d[%d] = %v, by hand %v", o.Batch, o.Beta, h, k, j, a.Delta.Row(k)[j], dv[j])
+							t.Fatalf("b = %d, beta = %g, round %d: dv_%d[%d] = %v, by hand %v", o.Batch, o.Beta, h, k,
+								j, a.Delta.Row(k)[j], dv[j])
 						}
 					}
 				}
@@ -230,10 +228,12 @@ func TestMbSDCAAgainstSlowTwin(t *testing.T) {
 
 func TestBatchSize(t *testing.T) {
 	for _, x := range []struct{ configured, allowed, rows, want int }{
-		{8, algorithms.NoLimit, 20, 8}, {8, algorithms.NoLimit, 5, 5}, {8, 3, 20, 3}, {0, 3, 20, 3}, {0, 30, 20, 20}, {1, 1, 1, 1},
+		{8, algorithms.NoLimit, 20, 8}, {8, algorithms.NoLimit, 5, 5}, {8, 3, 20, 3}, {0, 3, 20, 3}, {0, 30, 20, 20},
+		{1, 1, 1, 1},
 	} {
 		f, _ := algorithms.Lookup("mb-sgd")
-		if got := f.Describe(&algorithms.MbSGDOptions{Batch: x.configured}, mtl.Shape{}).Work.Steps(x.rows, x.allowed); got != x.want {
+		if got := f.Describe(&algorithms.MbSGDOptions{Batch: x.configured}, mtl.Shape{}).Work.Steps(x.rows,
+			x.allowed); got != x.want {
 			t.Errorf("a batch of %d, %d allowed, %d rows: %d, want %d", x.configured, x.allowed, x.rows, got, x.want)
 		}
 	}
@@ -247,7 +247,8 @@ func TestBatchSize(t *testing.T) {
 			case *algorithms.MbSGDOptions:
 				o.Batch = batch
 			}
-			if needs := factory.Describe(o, mtl.Shape{}).Needs; needs != (algorithms.Needs{Budget: batch == 0, Dual: name == "mb-sdca"}) {
+			if needs := factory.Describe(o, mtl.Shape{}).
+				Needs; needs != (algorithms.Needs{Budget: batch == 0, Dual: name == "mb-sdca"}) {
 				t.Errorf("%s with a batch of %d needs %+v", name, batch, needs)
 			}
 		}

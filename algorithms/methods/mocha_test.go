@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -17,7 +18,8 @@ func TestMOCHASolvesOneDeviceInOneRound(t *testing.T) {
 		v := evaluate(a, p, c)
 		exact := p.Solver(testPool, 1e-9, 10_000).Optimize(t.Context(), c, nil)
 		if math.Abs(v.Primal-exact.Primal) > 1e-7*exact.Primal || v.Gap > 1e-7*v.Primal {
-			t.Errorf("%s: P = %v with a gap of %g after a round of 4000 epochs, the optimum is %v", p.Config.Regularizer, v.Primal, v.Gap, exact.Primal)
+			t.Errorf("%s: P = %v with a gap of %g after a round of 4000 epochs, the optimum is %v",
+				p.Config.Regularizer, v.Primal, v.Gap, exact.Primal)
 		}
 	}
 }
@@ -31,8 +33,8 @@ func TestMOCHASteps(t *testing.T) {
 		allowed, seven int
 		twenty         int
 	}{
-		{1, algorithms.NoLimit, 7, 20}, {0.5, algorithms.NoLimit, 4, 10}, {0.01, algorithms.NoLimit, 1, 1}, {2.5, algorithms.NoLimit, 18, 50},
-		{1, 9, 7, 9}, {2, 1, 1, 1}, {0, 13, 13, 13}, {0, 1, 1, 1},
+		{1, algorithms.NoLimit, 7, 20}, {0.5, algorithms.NoLimit, 4, 10}, {0.01, algorithms.NoLimit, 1, 1},
+		{2.5, algorithms.NoLimit, 18, 50}, {1, 9, 7, 9}, {2, 1, 1, 1}, {0, 13, 13, 13}, {0, 1, 1, 1},
 	} {
 		a := start(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = x.epochs })
 		a.Begin()
@@ -42,7 +44,9 @@ func TestMOCHASteps(t *testing.T) {
 		if got := a.Solve(request(1, 0, x.allowed, 0)).Steps; got != x.twenty {
 			t.Errorf("%g epochs of 20 rows, %d steps allowed: %d steps, want %d", x.epochs, x.allowed, got, x.twenty)
 		}
-		if needs := needsOf("mocha", &algorithms.MOCHAOptions{Epochs: x.epochs}); needs != (algorithms.Needs{Budget: x.epochs == 0, Dual: true}) {
+		if needs := needsOf("mocha",
+			&algorithms.MOCHAOptions{Epochs: x.epochs}); needs != (algorithms.Needs{Budget: x.epochs == 0,
+			Dual: true}) {
 			t.Errorf("%g epochs: needs %+v", x.epochs, needs)
 		}
 	}
@@ -63,23 +67,21 @@ func TestMOCHAFLOPs(t *testing.T) {
 	idle := 0
 	for h := range 50 {
 		a.Begin()
-		work := a.Solve(request(0, h, algorithms.NoLimit, 0))
+		response := a.Solve(request(0, h, algorithms.NoLimit, 0))
 		moved := 0
 		for i := range a.Next[0] { // each row once: one epoch
 			if a.Next[0][i] != a.Duals.Alpha[0][i] {
 				moved++
 			}
 		}
-		if want := float64(moved*(4*d+8) + (40-moved)*(2*d+8)); work.FLOPs != want {
-			t.Errorf("round %d: %g FLOPs for %d of 40 steps that moved, want %g", h, work.FLOPs, moved, want)
+		if want := float64(moved*(4*d+8) + (40-moved)*(2*d+8)); response.FLOPs != want {
+			t.Errorf("round %d: %g FLOPs for %d of 40 steps that moved, want %g", h, response.FLOPs, moved, want)
 		}
 		idle += 40 - moved
 		a.Commit(0, 1)
 		a.End()
 	}
-	if idle == 0 || idle == 50*40 {
-		t.Errorf("%d of 2000 steps were idle", idle)
-	}
+	expect.That(t, idle != 0 && idle != 50*40, "%d of 2000 steps were idle", idle)
 }
 
 // Aggregation with gamma: alpha and V go a share gamma of the way (Algorithm 1
@@ -94,16 +96,16 @@ func TestGammaScalesUpdates(t *testing.T) {
 		a.Begin()
 		for k := range p.Clients() {
 			// sigma' = gamma for a task on its own device.
-			if got, want := a.Curvature(k), 0.5*c.Diag(k); !near(got, want, 1e-14) {
-				t.Fatalf("curvature %g, want %g", got, want)
-			}
+			got, want := a.Curvature(k), 0.5*c.Diag(k)
+			expect.Must(t, near(got, want, 1e-14), "curvature %g, want %g", got, want)
 			a.Solve(request(k, h, algorithms.NoLimit, 0))
 		}
 		a.Commit(0, 1)
 		a.Discard(1)
 		for i, x := range a.Duals.Alpha[0] {
 			if want := (before.duals[0][i] + a.Next[0][i]) / 2; !near(x, want, 1e-15) {
-				t.Fatalf("round %d: alpha_0[%d] = %g, want half way from %g to %g", h, i, x, before.duals[0][i], a.Next[0][i])
+				t.Fatalf("round %d: alpha_0[%d] = %g, want half way from %g to %g", h, i, x, before.duals[0][i],
+					a.Next[0][i])
 			}
 		}
 		for j := range p.Features {
@@ -112,9 +114,8 @@ func TestGammaScalesUpdates(t *testing.T) {
 			}
 		}
 		a.End()
-		if err := same(shown{duals: snapshot(a).duals[1:]}, shown{duals: before.duals[1:]}); err != nil {
-			t.Fatalf("round %d: device 1 was discarded: %v", h, err)
-		}
+		err := same(shown{duals: snapshot(a).duals[1:]}, shown{duals: before.duals[1:]})
+		expect.Must(t, err == nil, "round %d: device 1 was discarded: %v", h, err)
 	}
 }
 
@@ -132,9 +133,8 @@ func TestSharedTasksAreTheSameProblem(t *testing.T) {
 			round(a, split, h, algorithms.NoLimit, nil)
 		}
 		m := a.Model()
-		if m.W.Rows != 2 || len(m.Duals) != 3 {
-			t.Fatalf("%s: %d tasks on %d devices, want 2 on 3", name, m.W.Rows, len(m.Duals))
-		}
+		expect.Must(t, m.W.Rows == 2 && len(m.Duals) == 3,
+			"%s: %d tasks on %d devices, want 2 on 3", name, m.W.Rows, len(m.Duals))
 		// The loss by hand: rows of devices 0 and 2 against w_0, each 1/21.
 		primal := c.Value(m.W, nil)
 		for k, task := range split.Train.Clients {
@@ -148,11 +148,7 @@ func TestSharedTasksAreTheSameProblem(t *testing.T) {
 			}
 		}
 		v := evaluate(a, split, c)
-		if !near(v.Primal, primal, 1e-12) {
-			t.Errorf("%s: P = %v, by hand %v", name, v.Primal, primal)
-		}
-		if v.Gap > 1e-4*v.Primal {
-			t.Errorf("%s: a gap of %g at P = %g after 600 rounds", name, v.Gap, v.Primal)
-		}
+		expect.That(t, near(v.Primal, primal, 1e-12), "%s: P = %v, by hand %v", name, v.Primal, primal)
+		expect.That(t, v.Gap <= 1e-4*v.Primal, "%s: a gap of %g at P = %g after 600 rounds", name, v.Gap, v.Primal)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
@@ -26,16 +27,21 @@ var softmaxTraces = []struct {
 	after map[int][6]float64
 }{
 	{0, 0, map[int][6]float64{
-		1: {1.0701616798262, 0.12002707312970273, -0.046255315107137075, -0.0051351613229658685, 0.021990709211571754, 20},
-		5: {1.0074811638462533, 0.4730201251364906, -0.19423499313938103, -0.019307442067650463, 0.08463518723017525, 19},
+		1: {1.0701616798262, 0.12002707312970273, -0.046255315107137075, -0.0051351613229658685, 0.021990709211571754,
+			20},
+		5: {1.0074811638462533, 0.4730201251364906, -0.19423499313938103, -0.019307442067650463, 0.08463518723017525,
+			19},
 	}},
 	{0, 4, map[int][6]float64{
-		1: {1.0588000765933554, 0.18324182626785768, -0.0697751436122505, 0.00847076502878165, 0.020928781287719835, 19},
+		1: {1.0588000765933554, 0.18324182626785768, -0.0697751436122505, 0.00847076502878165, 0.020928781287719835,
+			19},
 		5: {0.9938424769800659, 0.667711437052086, -0.2766349576144726, 0.03267591614441256, 0.08239188994340466, 21},
 	}},
 	{1, 0, map[int][6]float64{
-		1: {1.0750246613811156, 0.09832877106525309, -0.037891850648806506, -0.0042091900629077725, 0.01801415704695088, 20},
-		5: {1.0173718311544424, 0.4040185981295943, -0.16437885634864086, -0.016590282648042656, 0.07245585528449525, 19},
+		1: {1.0750246613811156, 0.09832877106525309, -0.037891850648806506, -0.0042091900629077725, 0.01801415704695088,
+			20},
+		5: {1.0173718311544424, 0.4040185981295943, -0.16437885634864086, -0.016590282648042656, 0.07245585528449525,
+			19},
 	}},
 	{1, 4, map[int][6]float64{
 		1: {1.066787759862344, 0.14654440666635957, -0.05884420140032903, 0.01039613079784739, 0.01363797116278614, 19},
@@ -72,10 +78,7 @@ func problemOn(t testing.TB, set *data.Set, change func(*mtl.Config)) (*mtl.Prob
 		change(&cfg)
 	}
 	p := mustProblem(t, cfg, data.Split{Train: set, Test: set})
-	c, err := p.Regularizer.Start(testPool, p.Tasks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Regularizer.Start(testPool, p.Tasks()))(t)
 	return p, c
 }
 
@@ -88,7 +91,8 @@ func TestSoftmaxTraces(t *testing.T) {
 		}
 		name, set := "fedavg", func(o algorithms.Options) { o.(*fedAvgOptions).AverageOptions = byRowsOf(local) }
 		if trace.mu > 0 {
-			name, set = "fedprox", func(o algorithms.Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), trace.mu} }
+			name, set = "fedprox",
+				func(o algorithms.Options) { *o.(*fedProxOptions) = fedProxOptions{byRowsOf(local), trace.mu} }
 		}
 		a := start(t, name, p, c, set)
 		for h := 1; h <= 5; h++ {
@@ -113,7 +117,8 @@ func TestSoftmaxTraces(t *testing.T) {
 			got := [6]float64{loss / rows, math.Sqrt(norm), w[0], w[2*6+4], w[5], rows - wrong}
 			for i := range got {
 				if math.Abs(got[i]-want[i]) > 1e-12*math.Max(1, math.Abs(want[i])) {
-					t.Errorf("mu %g, batch %d, round %d: value %d is %.17g, want %.17g", trace.mu, trace.batch, h, i, got[i], want[i])
+					t.Errorf("mu %g, batch %d, round %d: value %d is %.17g, want %.17g", trace.mu, trace.batch, h, i,
+						got[i], want[i])
 				}
 			}
 		}
@@ -126,12 +131,14 @@ func deep(c *mtl.Config) { c.Model, c.Hidden = mtl.ModelMLP, mtl.Widths{6, 4} }
 // primal are the methods that train networks.
 var primal = []string{
 	"apfl", "asgd", "ditto", "fedadagrad", "fedadam", "fedasync", "fedau", "fedavg", "fedavgm", "fedbuff",
-	"fedcompass", "feddyn", "fednova", "fedprox", "fedvarp", "fedyogi", "mb-sgd", "mifa", "per-fedavg", "rennala",
+	"fedcompass", "feddyn", "fedem", "fednova", "fedper", "fedprox", "fedrep", "fedu", "fedvarp", "fedyogi", "ifca",
+	"mb-sgd", "mifa", "per-fedavg", "pfedme", "rennala",
 	"rescaled", "ringleader", "ringmaster", "scaffold",
 }
 
 // startSeeded is start with a seed and a number of workers.
-func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed uint64, workers int) algorithms.Algorithm {
+func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed uint64,
+	workers int) algorithms.Algorithm {
 	t.Helper()
 	f, _ := algorithms.Lookup(name)
 	o := f.Options()
@@ -148,10 +155,7 @@ func startSeeded(t testing.TB, name string, p *mtl.Problem, c mtl.Coupling, seed
 	case *fedDynOptions:
 		o.Alpha = 1
 	}
-	a, err := f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: workers, Seed: seed}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Value(f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: workers, Seed: seed}, o))(t)
 	return a
 }
 
@@ -175,7 +179,8 @@ func TestNetworksTrain(t *testing.T) {
 			play := func(a algorithms.Algorithm, from, to, workers int) shown {
 				for h := from; h < to; h++ {
 					a.Begin()
-					parallel.NewPool(workers).For(p.Clients(), func(k, worker int) { a.Solve(request(k, h, algorithms.NoLimit, worker)) })
+					parallel.NewPool(workers).For(p.Clients(),
+						func(k, worker int) { a.Solve(request(k, h, algorithms.NoLimit, worker)) })
 					for k := range p.Clients() {
 						if chance(k, h, 0.8) {
 							a.Commit(k, 1)
@@ -190,13 +195,14 @@ func TestNetworksTrain(t *testing.T) {
 			first := startSeeded(t, name, p, c, 1, 1)
 			before := evaluate(first, p, c)
 			want := play(first, 0, 40, 1)
-			if after := evaluate(first, p, c); !(after.Primal < before.Primal) || !(after.TrainErrorClients < before.TrainErrorClients) {
-				t.Errorf("%s: P went from %g to %g, the error from %g to %g", name, before.Primal, after.Primal, before.TrainErrorClients, after.TrainErrorClients)
+			if after := evaluate(first, p, c); !(after.Primal < before.Primal) ||
+				!(after.TrainErrorClients < before.TrainErrorClients) {
+				t.Errorf("%s: P went from %g to %g, the error from %g to %g", name, before.Primal, after.Primal,
+					before.TrainErrorClients, after.TrainErrorClients)
 			}
 			for _, workers := range []int{2, 8} {
-				if err := same(play(startSeeded(t, name, p, c, 1, workers), 0, 40, workers), want); err != nil {
-					t.Errorf("%s on %d workers: %v", name, workers, err)
-				}
+				err := same(play(startSeeded(t, name, p, c, 1, workers), 0, 40, workers), want)
+				expect.That(t, err == nil, "%s on %d workers: %v", name, workers, err)
 			}
 			if err := same(play(startSeeded(t, name, p, c, 2, 1), 0, 40, 1), want); err == nil {
 				t.Errorf("%s: two seeds have the same network", name)
@@ -246,15 +252,13 @@ func TestDiscardsAndResponsesFreeMemory(t *testing.T) {
 		for k := range 4 {
 			send(k)
 		}
-		if held(&f.GlobalModel) != 4 || versions() != 1 {
-			t.Fatalf("%d changes and %d versions of 4 devices at work", held(&f.GlobalModel), versions())
-		}
+		expect.Must(t, held(&f.GlobalModel) == 4 && versions() == 1,
+			"%d changes and %d versions of 4 devices at work", held(&f.GlobalModel), versions())
 		for k := range 4 {
 			f.Discard(k)
 		}
-		if !slices.Equal(before, f.Weights()) || held(&f.GlobalModel) != 0 || versions() != 0 {
-			t.Fatalf("after discards %d changes and %d versions are left", held(&f.GlobalModel), versions())
-		}
+		expect.Must(t, slices.Equal(before, f.Weights()) && held(&f.GlobalModel) == 0 && versions() == 0,
+			"after discards %d changes and %d versions are left", held(&f.GlobalModel), versions())
 		// Two responses take a step, so the others hold an older version than device 0 then.
 		for k := range 4 {
 			send(k)
@@ -262,15 +266,13 @@ func TestDiscardsAndResponsesFreeMemory(t *testing.T) {
 		f.Receive(0)
 		f.Receive(1)
 		send(0)
-		if versions() != 2 || f.steps != h*2+1 {
-			t.Fatalf("%d versions after %d steps, want 2 after %d", versions(), f.steps, h*2+1)
-		}
+		expect.Must(t, versions() == 2 && f.steps == h*2+1,
+			"%d versions after %d steps, want 2 after %d", versions(), f.steps, h*2+1)
 		f.Receive(2)
 		f.Receive(3)
 		f.Discard(0)
-		if held(&f.GlobalModel) != 0 || versions() != 0 {
-			t.Fatalf("%d changes and %d versions are left", held(&f.GlobalModel), versions())
-		}
+		expect.Must(t, held(&f.GlobalModel) == 0 && versions() == 0,
+			"%d changes and %d versions are left", held(&f.GlobalModel), versions())
 	}
 	if spare := reflect.ValueOf(f.Changes).Elem().FieldByName("spare").Len(); len(f.sent.models) > 2 || spare > 4 {
 		t.Errorf("memory of %d versions and %d changes, want 2 and 4", len(f.sent.models), spare)
@@ -278,13 +280,11 @@ func TestDiscardsAndResponsesFreeMemory(t *testing.T) {
 	a := startSeeded(t, "fedavg", p, c, 1, 2).(*fedAvg)
 	for h := range 5 {
 		round(a, p, h, algorithms.NoLimit, func(k int) bool { return k%2 == 0 })
-		if n := held(&a.GlobalModel); n != 0 {
-			t.Fatalf("round %d: %d changes are left", h, n)
-		}
+		n := held(&a.GlobalModel)
+		expect.Must(t, n == 0, "round %d: %d changes are left", h, n)
 	}
-	if w := a.Model().W; w.Rows != 1 || w.Cols != p.Values() {
-		t.Errorf("W is %d x %d, want one row of %d", w.Rows, w.Cols, p.Values())
-	}
+	w := a.Model().W
+	expect.That(t, w.Rows == 1 && w.Cols == p.Values(), "W is %d x %d, want one row of %d", w.Rows, w.Cols, p.Values())
 }
 
 // The mini-batches of rows in their order.
@@ -295,7 +295,6 @@ func TestLocalStepsInOrder(t *testing.T) {
 	for _, most := range []int{2, 2, 2, 4, 4} {
 		taken += fmt.Sprint(o.InOrder(most))
 	}
-	if want := "[0 1][2 3][4][0 1 2 3][4]"; taken != want {
-		t.Errorf("%s, want %s", taken, want)
-	}
+	want := "[0 1][2 3][4][0 1 2 3][4]"
+	expect.That(t, taken == want, "%s, want %s", taken, want)
 }

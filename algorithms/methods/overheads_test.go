@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -57,9 +58,7 @@ func TestOverheadsByHand(t *testing.T) {
 		{"hierfavg", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
 	} {
 		f, ok := algorithms.Lookup(c.method)
-		if !ok {
-			t.Fatalf("no method is named %q", c.method)
-		}
+		expect.Must(t, ok, "no method is named %q", c.method)
 		o := f.Options()
 		set := func(field string, value any) {
 			if of := reflect.ValueOf(o).Elem().FieldByName(field); of.IsValid() {
@@ -74,7 +73,8 @@ func TestOverheadsByHand(t *testing.T) {
 		}
 		work := f.Describe(o, c.shape).Work
 		if batches, traffic := work.Overheads(12, c.steps); batches != c.batches || traffic != 8*c.values {
-			t.Errorf("%s %v, %d steps: %d mini-batches and %g values, want %d and %g", c.method, c.options, c.steps, batches, traffic/8, c.batches, c.values)
+			t.Errorf("%s %v, %d steps: %d mini-batches and %g values, want %d and %g", c.method, c.options, c.steps,
+				batches, traffic/8, c.batches, c.values)
 		}
 	}
 }
@@ -91,7 +91,8 @@ func TestOverheadsGrowWithSteps(t *testing.T) {
 		for steps := 1; steps < 100; steps++ {
 			batches, traffic := work.Overheads(12, steps)
 			if batches < max(1, last) || !(traffic >= most && traffic > 0) {
-				t.Errorf("%s: %d mini-batches and %g bytes for %d steps, %d and %g for one less", name, batches, traffic, steps, last, most)
+				t.Errorf("%s: %d mini-batches and %g bytes for %d steps, %d and %g for one less", name, batches,
+					traffic, steps, last, most)
 			}
 			last, most = batches, traffic
 		}

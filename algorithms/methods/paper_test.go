@@ -14,6 +14,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/internal/rooms/theory"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/kernel"
 	"fedsim/mtl"
 )
@@ -28,9 +29,7 @@ func TestAlgorithm1StartsAtZero(t *testing.T) {
 		d := dualOf(start(t, name, p, c, smaller))
 		for _, block := range append([][]float64{d.Duals.V.Data, d.W.Data}, d.Duals.Alpha...) {
 			for _, x := range block {
-				if x != 0 {
-					t.Fatalf("%s: starts from %g", name, x)
-				}
+				expect.Must(t, x == 0, "%s: starts from %g", name, x)
 			}
 		}
 	}
@@ -69,15 +68,12 @@ func TestAlgorithm1UpdatesAlphaAndV(t *testing.T) {
 				a.End()
 				for k, block := range d.Duals.Alpha {
 					for i, x := range block {
-						if want := before.duals[k][i] + gamma*(d.Next[k][i]-before.duals[k][i]); !near(x, want, 1e-14) {
-							t.Fatalf("%s: alpha_%d[%d] = %v, want %v", name, k, i, x, want)
-						}
+						want := before.duals[k][i] + gamma*(d.Next[k][i]-before.duals[k][i])
+						expect.Must(t, near(x, want, 1e-14), "%s: alpha_%d[%d] = %v, want %v", name, k, i, x, want)
 					}
 				}
 				for i, x := range d.Duals.V.Data {
-					if !near(x, v[i], 1e-10) {
-						t.Fatalf("%s: V[%d] = %v, want %v", name, i, x, v[i])
-					}
+					expect.Must(t, near(x, v[i], 1e-10), "%s: V[%d] = %v, want %v", name, i, x, v[i])
 				}
 			}
 		})
@@ -95,10 +91,7 @@ func TestAlgorithm1KeepsAlphaAcrossOmegaUpdates(t *testing.T) {
 			round(a, p, h, algorithms.NoLimit, nil)
 		}
 		before := snapshot(a)
-		next, err := p.Regularizer.Update(testPool, a.Model().W, 1e-6)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := expect.Value(p.Regularizer.Update(testPool, a.Model().W, 1e-6))(t)
 		a.SetCoupling(next)
 		after := snapshot(a)
 		if err := same(shown{duals: before.duals}, shown{duals: after.duals}); err != nil {
@@ -126,7 +119,8 @@ func TestOnlyDNumbersAreCommunicated(t *testing.T) {
 				}
 				for k := range p.Clients() {
 					if up := a.Solve(request(k, 0, algorithms.NoLimit, 0)).Values; up != uploads(name, p) {
-						t.Errorf("%s: device %d with %d rows of %d devices sends %d numbers, d = %d", name, k, sizes[k], len(sizes), up, d)
+						t.Errorf("%s: device %d with %d rows of %d devices sends %d numbers, d = %d", name, k, sizes[k],
+							len(sizes), up, d)
 					}
 				}
 			}
@@ -151,14 +145,11 @@ func TestThetaRangesFromExactToNoProgress(t *testing.T) {
 			for _, steps := range []int{1, n, 5 * n, 5000 * n} { // the same order of rows: each continues the last
 				a.Solve(request(k, 1, steps, 0))
 				theta := theta(a.Problem, a, k)
-				if theta < 0 || theta > last+1e-9 {
-					t.Errorf("device %d after %d steps: theta = %v, %v after fewer", k, steps, theta, last)
-				}
+				expect.That(t, theta >= 0 && theta <= last+1e-9,
+					"device %d after %d steps: theta = %v, %v after fewer", k, steps, theta, last)
 				last = theta
 			}
-			if last > 1e-6 {
-				t.Errorf("device %d after 5000 passes: theta = %v", k, last)
-			}
+			expect.That(t, last <= 1e-6, "device %d after 5000 passes: theta = %v", k, last)
 		}
 	})
 }
@@ -173,13 +164,13 @@ func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
 		before := snapshot(a)
 		round(a, p, 1, algorithms.NoLimit, func(k int) bool { return k != 1 })
 		after, stride := snapshot(a), a.Model().V.Stride
-		if err := same(shown{duals: before.duals[1:2], v: before.v[stride : 2*stride]}, shown{duals: after.duals[1:2], v: after.v[stride : 2*stride]}); err != nil {
+		if err := same(shown{duals: before.duals[1:2], v: before.v[stride : 2*stride]},
+			shown{duals: after.duals[1:2], v: after.v[stride : 2*stride]}); err != nil {
 			t.Errorf("%s: device 1 has dropped: %v", name, err)
 		}
 		for _, k := range []int{0, 2} {
-			if same(shown{duals: before.duals[k : k+1]}, shown{duals: after.duals[k : k+1]}) == nil {
-				t.Errorf("%s: device %d has responded, and its dual variables are the same", name, k)
-			}
+			expect.That(t, same(shown{duals: before.duals[k : k+1]}, shown{duals: after.duals[k : k+1]}) != nil,
+				"%s: device %d has responded, and its dual variables are the same", name, k)
 		}
 	}
 }
@@ -188,39 +179,39 @@ func TestDroppedNodeLeavesItsBlockUnchanged(t *testing.T) {
 // RelationOfDTOSubproblems then says for any set of responses: D never rises, and falls
 // by at least gamma times the gain of the subproblems whose devices respond.
 func TestDualNeverRisesForAnyResponses(t *testing.T) {
-	never := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, responses func(k, h int) bool, alike bool) (tightest float64) {
-		a := startDual(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = 0 })
-		last := evaluate(a, p, c).Dual
-		tightest = math.Inf(1)
-		for h := range 60 {
-			a.Begin()
-			gain := 0.0
-			for k := range p.Clients() {
-				if responses(k, h) {
-					r := request(k, h, 1+h%7, 0)
-					if alike {
-						r.Stream = request(0, h, 0, 0).Stream
+	never :=
+		func(t *testing.T, p *mtl.Problem, c mtl.Coupling, responses func(k, h int) bool,
+			alike bool) (tightest float64) {
+			a := startDual(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = 0 })
+			last := evaluate(a, p, c).Dual
+			tightest = math.Inf(1)
+			for h := range 60 {
+				a.Begin()
+				gain := 0.0
+				for k := range p.Clients() {
+					if responses(k, h) {
+						r := request(k, h, 1+h%7, 0)
+						if alike {
+							r.Stream = request(0, h, 0, 0).Stream
+						}
+						a.Solve(r)
+						gain += p.Config.Gamma * subproblemGain(a, k)
+						a.Commit(k, 1)
 					}
-					a.Solve(r)
-					gain += p.Config.Gamma * subproblemGain(a, k)
-					a.Commit(k, 1)
 				}
+				a.End()
+				v := evaluate(a, p, c)
+				expect.Must(t, v.Dual <= last+1e-12*(1+math.Abs(last)),
+					"round %d: D rises from %v to %v", h, last, v.Dual)
+				expect.Must(t, last-v.Dual >= gain-1e-12*(1+math.Abs(last)),
+					"round %d: D falls by %v, the subproblems gain %v", h, last-v.Dual, gain)
+				if gain > 1e-6 {
+					tightest = math.Min(tightest, (last-v.Dual)/gain)
+				}
+				last = v.Dual
 			}
-			a.End()
-			v := evaluate(a, p, c)
-			if v.Dual > last+1e-12*(1+math.Abs(last)) {
-				t.Fatalf("round %d: D rises from %v to %v", h, last, v.Dual)
-			}
-			if last-v.Dual < gain-1e-12*(1+math.Abs(last)) {
-				t.Fatalf("round %d: D falls by %v, the subproblems gain %v", h, last-v.Dual, gain)
-			}
-			if gain > 1e-6 {
-				tightest = math.Min(tightest, (last-v.Dual)/gain)
-			}
-			last = v.Dual
+			return tightest
 		}
-		return tightest
-	}
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		never(t, p, c, func(k, h int) bool { return chance(k, h, 0.4) }, false)
 	})
@@ -231,9 +222,7 @@ func TestDualNeverRisesForAnyResponses(t *testing.T) {
 		p.Train.Clients[k] = p.Train.Clients[0]
 	}
 	p = mustProblem(t, p.Config, data.Split{Train: p.Train, Test: p.Test})
-	if p.Config.SigmaPrime != mtl.SigmaSpectral {
-		t.Fatalf("the rule is %q", p.Config.SigmaPrime)
-	}
+	expect.Must(t, p.Config.SigmaPrime == mtl.SigmaSpectral, "the rule is %q", p.Config.SigmaPrime)
 	m := mat.NewSymDense(p.Tasks(), nil)
 	for s := range p.Tasks() {
 		unit, row := p.NewWeights(), p.NewWeights()
@@ -243,10 +232,7 @@ func TestDualNeverRisesForAnyResponses(t *testing.T) {
 			m.SetSym(s, k, row.Row(k)[0])
 		}
 	}
-	dense, err := mtl.NewDense(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dense := expect.Value(mtl.NewDense(m))(t)
 	for _, c := range []mtl.Coupling{c, dense} {
 		if tightest := never(t, p, c, func(k, h int) bool { return true }, true); tightest > 1+1e-6 {
 			t.Errorf("%T: tasks that are alike gain at least %v of what their subproblems promise, want 1", c, tightest)
@@ -280,10 +266,7 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 				tiedToMean(c)
 				c.Loss, c.Gamma, c.LossScaling, c.Lambda1, c.Lambda2 = loss, gamma, mtl.Sum, 5, 20
 			}, nil, 4, 9, 5, 12, 8)
-			k, err := theory.Of(p, c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := expect.Value(theory.Of(p, c))(t)
 			optimum := p.Solver(testPool, 1e-12, 20_000).Optimize(t.Context(), c, nil)
 			a := startDual(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = 0 })
 			at := evaluate(a, p, c).Dual
@@ -304,18 +287,22 @@ func TestTheorem1AndCorollaryForEveryCourse(t *testing.T) {
 				a.End()
 				now := evaluate(a, p, c).Dual
 				if at-now < promise-1e-9 {
-					t.Errorf("%s, gamma = %g, round %d: D falls by %v, the lemma says at least %v", loss, gamma, h, at-now, promise)
+					t.Errorf("%s, gamma = %g, round %d: D falls by %v, the lemma says at least %v", loss, gamma, h,
+						at-now, promise)
 				}
 				at = now
 				distance, bars = append(distance, at+optimum.Lower()), append(bars, bar)
 			}
 			for h, bound := range k.Asymptotic(bars) {
 				if distance[h] > bound {
-					t.Errorf("%s, gamma = %g: after %d rounds D - D* = %v, the corollary says at most %v", loss, gamma, h, distance[h], bound)
+					t.Errorf("%s, gamma = %g: after %d rounds D - D* = %v, the corollary says at most %v", loss, gamma,
+						h, distance[h], bound)
 				}
 			}
-			if all := len(bars); k.Asymptotic(bars)[all] > 0.99*float64(p.Train.Rows()) || distance[all] > distance[0]/2 {
-				t.Errorf("%s, gamma = %g: nothing was shown: D - D* = %v after %v, the bound is %v", loss, gamma, distance[all], distance[0], k.Asymptotic(bars)[all])
+			if all := len(bars); k.Asymptotic(bars)[all] > 0.99*float64(p.Train.Rows()) ||
+				distance[all] > distance[0]/2 {
+				t.Errorf("%s, gamma = %g: nothing was shown: D - D* = %v after %v, the bound is %v", loss, gamma,
+					distance[all], distance[0], k.Asymptotic(bars)[all])
 			}
 		}
 	}
@@ -339,7 +326,8 @@ func taskGap(p *mtl.Problem, a dualRun, device int) float64 {
 func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
 		cocoa := startDual(t, "cocoa", p, c, func(o algorithms.Options) {
-			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.4, Stop: algorithms.StopTheta, CheckEvery: 0.3, MaxEpochs: 1e4}
+			*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.4, Stop: algorithms.StopTheta,
+				CheckEvery: 0.3, MaxEpochs: 1e4}
 		})
 		mocha := startDual(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = 0 })
 		different := false
@@ -360,13 +348,10 @@ func TestRemark2CoCoAIsMOCHAOfOneTheta(t *testing.T) {
 			}
 			cocoa.End()
 			mocha.End()
-			if err := same(snapshot(cocoa), snapshot(mocha)); err != nil {
-				t.Fatalf("round %d: %v", h, err)
-			}
+			err := same(snapshot(cocoa), snapshot(mocha))
+			expect.Must(t, err == nil, "round %d: %v", h, err)
 		}
-		if !different {
-			t.Error("a single chunk has always been enough")
-		}
+		expect.That(t, different, "a single chunk has always been enough")
 	})
 }
 
@@ -389,9 +374,7 @@ func TestRemark3GammaOneIsBest(t *testing.T) {
 	}
 	for _, epochs := range []float64{1, 10} {
 		one, averaged := rounds(epochs, 1), rounds(epochs, 1.0/5)
-		if one > averaged {
-			t.Errorf("%g epochs: %d rounds with gamma = 1, %d with 1/m", epochs, one, averaged)
-		}
+		expect.That(t, one <= averaged, "%g epochs: %d rounds with gamma = 1, %d with 1/m", epochs, one, averaged)
 		for _, gamma := range []float64{0.75, 0.5} {
 			if other := rounds(epochs, gamma); float64(one) > 1.1*float64(other) {
 				t.Errorf("%g epochs: %d rounds with gamma = 1, %d with %g", epochs, one, other, gamma)
@@ -429,20 +412,18 @@ func TestMbSDCAScalesUpdatesByBetaOverB(t *testing.T) {
 				}
 				if full[k][i] != 0 {
 					moved++
-					if want := p.Subproblem(k, curvature[k]).Coordinate(i, 0, 0, 0); !near(full[k][i], want, 1e-14) { // w = 0
+					// w = 0
+					if want := p.Subproblem(k, curvature[k]).Coordinate(i, 0, 0, 0); !near(full[k][i], want, 1e-14) {
 						t.Errorf("beta = b: alpha_%d[%d] = %v, the minimizer is %v", k, i, full[k][i], want)
 					}
 				}
 			}
 		}
 	}
-	if moved == 0 || moved > 4*2*b {
-		t.Errorf("%d coordinates have moved in 8 mini-batches of %d", moved, b)
-	}
+	expect.That(t, moved != 0 && moved <= 4*2*b, "%d coordinates have moved in 8 mini-batches of %d", moved, b)
 	for _, beta := range []float64{0.9, b + 0.1} {
-		if n := len(problemsOf(&algorithms.MbSDCAOptions{Batch: b, Beta: beta})); n != 1 {
-			t.Errorf("beta = %g is outside [1, b]: %d problems", beta, n)
-		}
+		n := len(problemsOf(&algorithms.MbSDCAOptions{Batch: b, Beta: beta}))
+		expect.That(t, n == 1, "beta = %g is outside [1, b]: %d problems", beta, n)
 	}
 }
 
@@ -457,13 +438,15 @@ func problemsOf(o algorithms.Options) []config.Problem {
 // rounds. fedsim refuses 0: no finite number of coordinate steps is exact for sure.
 func TestCoCoAHasOneThetaBelowOne(t *testing.T) {
 	for theta, want := range map[float64]int{0: 1, 1: 1, 1e-9: 0, 0.999: 0} {
-		if n := len(problemsOf(&algorithms.CoCoAOptions{Theta: theta, Stop: algorithms.StopTheta, CheckEvery: 1, MaxEpochs: 1})); n != want {
+		if n :=
+			len(
+				problemsOf(&algorithms.CoCoAOptions{Theta: theta, Stop: algorithms.StopTheta, CheckEvery: 1,
+					MaxEpochs: 1})); n != want {
 			t.Errorf("theta = %g: %d problems, want %d", theta, n, want)
 		}
 	}
-	if !needsOf("cocoa", &algorithms.CoCoAOptions{}).AllClients {
-		t.Error("cocoa does not need the responses of all devices")
-	}
+	expect.That(t, needsOf("cocoa", &algorithms.CoCoAOptions{}).AllClients,
+		"cocoa does not need the responses of all devices")
 }
 
 // Appendix E, "Computation and Communication Complexities": MOCHA's update "can be
@@ -481,13 +464,10 @@ func TestMOCHASpansOneDataPointToExactSolutions(t *testing.T) {
 				moved++
 			}
 		}
-		if moved != 1 {
-			t.Errorf("device %d: one step has moved %d coordinates", k, moved)
-		}
+		expect.That(t, moved == 1, "device %d: one step has moved %d coordinates", k, moved)
 		a.Solve(request(k, 0, 4000*len(a.Next[k]), 0))
-		if theta := theta(a.Problem, a, k); theta > 1e-6 {
-			t.Errorf("device %d: theta = %v after 4000 passes", k, theta)
-		}
+		theta := theta(a.Problem, a, k)
+		expect.That(t, theta <= 1e-6, "device %d: theta = %v after 4000 passes", k, theta)
 	}
 }
 
@@ -496,7 +476,8 @@ func TestMOCHASpansOneDataPointToExactSolutions(t *testing.T) {
 func TestOneThetaNeedsDifferentWorkOnEachNode(t *testing.T) {
 	p, c := randomProblem(t, learnt, nil, 9, 14, 5, 30, 8, 21)
 	a := start(t, "cocoa", p, c, func(o algorithms.Options) {
-		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.1, Stop: algorithms.StopTheta, CheckEvery: 0.1, MaxEpochs: 1e4}
+		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.1, Stop: algorithms.StopTheta, CheckEvery: 0.1,
+			MaxEpochs: 1e4}
 	})
 	fewest, most := math.MaxInt, 0
 	for h := range 20 {
@@ -510,7 +491,5 @@ func TestOneThetaNeedsDifferentWorkOnEachNode(t *testing.T) {
 		}
 		a.End()
 	}
-	if most < 5*fewest {
-		t.Errorf("%d to %d steps", fewest, most)
-	}
+	expect.That(t, most >= 5*fewest, "%d to %d steps", fewest, most)
 }

@@ -16,17 +16,23 @@ const (
 
 type perFedAvgOptions struct {
 	PersonalOptions
-	Variant       string  `toml:"variant" doc:"gradient of the loss after a personal step: \"first-order\" leaves out the second derivatives; \"hessian-free\" takes them from a difference of gradients"`
-	PersonalStep  float64 `toml:"personal_step" doc:"step size alpha of the personal gradient steps"`
-	PersonalSteps int     `toml:"personal_steps" doc:"personal gradient steps, each on all training rows of a client, after which it is evaluated"`
-	Delta         float64 `toml:"delta" doc:"delta of the difference of \"hessian-free\", of gradients at w + delta v and w - delta v"`
+	// gradient of the loss after a personal step: "first-order" leaves out the second derivatives;
+	// "hessian-free" takes them from a difference of gradients
+	Variant string `toml:"variant"`
+	// step size alpha of the personal gradient steps
+	PersonalStep float64 `toml:"personal_step"`
+	// personal gradient steps, each on all training rows of a client, after which it is evaluated
+	PersonalSteps int `toml:"personal_steps"`
+	// delta of the difference of "hessian-free", of gradients at w + delta v and w - delta v
+	Delta float64 `toml:"delta"`
 }
 
 func (o *perFedAvgOptions) Validate(c *config.Checker) {
 	o.check(c, 0)
 	c.OneOf("variant", o.Variant, firstOrder, hessianFree)
 	c.Require(o.PersonalStep > 0 && o.PersonalStep <= 1e12, "personal_step", o.PersonalStep, "must be in (0, 1e12]")
-	c.Require(o.PersonalSteps >= 1 && o.PersonalSteps <= 1000, "personal_steps", o.PersonalSteps, "must be in [1, 1000]")
+	c.Require(o.PersonalSteps >= 1 && o.PersonalSteps <= 1000, "personal_steps", o.PersonalSteps,
+		"must be in [1, 1000]")
 	c.Require(o.Delta > 0 && o.Delta <= 1, "delta", o.Delta, "must be in (0, 1]")
 }
 
@@ -68,11 +74,13 @@ var _ algorithms.Stateful = (*perFedAvg)(nil)
 
 func init() {
 	registerPersonal(algorithms.Factory{
-		Name:      "per-fedavg",
-		Summary:   "federated averaging of a model that each client adapts by a gradient step (MAML)",
-		Reference: "Fallah, Mokhtari, Ozdaglar: Personalized Federated Learning with Theoretical Guarantees: A Model-Agnostic Meta-Learning Approach, NeurIPS 2020",
+		Name:    "per-fedavg",
+		Summary: "averaging of a model that clients adapt (MAML); each by a gradient step",
+		Reference: "Fallah, Mokhtari, Ozdaglar: Personalized Federated Learning with Theoretical Guarantees: " +
+			"A Model-Agnostic Meta-Learning Approach, NeurIPS 2020",
 		Options: func() algorithms.Options {
-			return &perFedAvgOptions{PersonalOptions: defaultPersonal(), Variant: firstOrder, PersonalStep: 0.01, PersonalSteps: 1, Delta: 1e-3}
+			return &perFedAvgOptions{PersonalOptions: defaultPersonal(), Variant: firstOrder, PersonalStep: 0.01,
+				PersonalSteps: 1, Delta: 1e-3}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts, values := o.(*perFedAvgOptions), s.Problem.Values()
@@ -81,7 +89,10 @@ func init() {
 				return nil, err
 			}
 			if opts.Variant == hessianFree && s.Problem.Given.Single {
-				return nil, config.Problem{Key: "options.variant", Value: opts.Variant, Want: "must be \"first-order\": a difference of gradients of a model in single precision has no correct digits"}
+				return nil,
+					config.Problem{Key: "options.variant", Value: opts.Variant,
+						Want: "must be \"first-order\": a difference of gradients of a model in single precision has " +
+							"no correct digits"}
 			}
 			f := &perFedAvg{personalized: base, opts: *opts, l2: opts.L2}
 			f.LocalSGD.Options.L2 = 0 // the gradients here have it
@@ -103,7 +114,7 @@ func init() {
 }
 
 // Solve makes the device's local steps from w.
-func (f *perFedAvg) Solve(r algorithms.Request) algorithms.Work {
+func (f *perFedAvg) Solve(r algorithms.Request) algorithms.Response {
 	w, rows := f.Shown(), f.Problem.Train.Clients[r.Device].X.Rows
 	for i := range f.space[r.Worker].orders {
 		f.space[r.Worker].orders[i].Reset(rows, r.Branch(i+1))
@@ -151,4 +162,14 @@ func (f *perFedAvg) adapt(device, worker int, into []float64) {
 		f.Gradient(algorithms.Request{Device: device, Worker: worker}, into, f.Problem.Train.Clients[device].X.Rows, h)
 		kernel.Descend(1-float64(alpha*f.l2), 0, alpha, into, h, h)
 	}
+}
+
+// Join writes w after the personal steps on the rows of a new client.
+func (f *perFedAvg) Join(n *mtl.Newcomer, into []float64) algorithms.Joined {
+	if f.global {
+		return f.GlobalModel.Join(n, into)
+	}
+	copy(into, f.Weights())
+	return algorithms.Joined{Values: len(into),
+		FLOPs: n.Descend(into, f.opts.PersonalSteps, f.opts.PersonalStep, f.l2, 0, nil, nil)}
 }

@@ -10,6 +10,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -155,32 +156,30 @@ func TestPersonalizedMethodsEqualTheirTwins(t *testing.T) {
 	options := PersonalOptions{byRowsOf(local), personalModels}
 	for _, share := range []float64{1, 0.6, 0.1} {
 		respond := func(k, h int) bool { return chance(k, h, share) }
-		compare := func(t *testing.T, method string, set algorithms.Options, play func(slow *personalTwin, h int), own func(slow *personalTwin, k int) []float64) {
-			t.Run(fmt.Sprintf("%s, %g", method, share), func(t *testing.T) {
-				p, c := onLoss(t, mtl.LossLogistic, tiedToMean)
-				slow := newPersonalTwin(p, local, respond)
-				for k := range slow.alpha {
-					slow.alpha[k] = 0.6
-				}
-				f, _ := algorithms.Lookup(method)
-				a, err := f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: testPool.Size()}, set)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for h := range 12 {
-					round(a, p, h, algorithms.NoLimit, func(k int) bool { return respond(k, h) })
-					play(&slow, h)
-				}
-				nearVector(t, "w", a.Model().W.Row(0), slow.w, 1e-12)
-				models := evaluated(a)
-				if models.Rows != p.Clients() {
-					t.Fatalf("%d models of %d devices", models.Rows, p.Clients())
-				}
-				for k := range p.Clients() {
-					nearVector(t, fmt.Sprintf("the model of client %d", k), models.Row(k), own(&slow, k), 1e-11)
-				}
-			})
-		}
+		compare :=
+			func(t *testing.T, method string, set algorithms.Options, play func(slow *personalTwin, h int),
+				own func(slow *personalTwin, k int) []float64) {
+				t.Run(fmt.Sprintf("%s, %g", method, share), func(t *testing.T) {
+					p, c := onLoss(t, mtl.LossLogistic, tiedToMean)
+					slow := newPersonalTwin(p, local, respond)
+					for k := range slow.alpha {
+						slow.alpha[k] = 0.6
+					}
+					f, _ := algorithms.Lookup(method)
+					a := expect.Value(f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: testPool.Size()}, set))(
+						t)
+					for h := range 12 {
+						round(a, p, h, algorithms.NoLimit, func(k int) bool { return respond(k, h) })
+						play(&slow, h)
+					}
+					nearVector(t, "w", a.Model().W.Row(0), slow.w, 1e-12)
+					models := evaluated(a)
+					expect.Must(t, models.Rows == p.Clients(), "%d models of %d devices", models.Rows, p.Clients())
+					for k := range p.Clients() {
+						nearVector(t, fmt.Sprintf("the model of client %d", k), models.Row(k), own(&slow, k), 1e-11)
+					}
+				})
+			}
 		personal := local
 		personal.Epochs = 2
 		compare(t, "ditto", &dittoOptions{options, 0.7, 2, 0.05},
@@ -276,23 +275,20 @@ func TestEvaluationOfTheGlobalModel(t *testing.T) {
 		p, c := randomProblem(t, tiedToMean, []int{0, 1, 0, 1}, 9, 14, 5, 30, 8)
 		_, err := f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: 1}, f.Options())
 		var problem config.Problem
-		want := fmt.Sprintf("data.clients_per_task = 2: must be 1, or options.evaluate \"global\": %s evaluates a model of each client, and clients that share a task have none", name)
-		if !errors.As(err, &problem) || problem.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
+		want := fmt.Sprintf("data.clients_per_task = 2: must be 1, or options.evaluate \"global\": "+
+			"%s evaluates a model of each client, and clients that share a task have none", name)
+		expect.That(t, errors.As(err, &problem) && problem.Error() == want, "%v, want %s", err, want)
 		a := start(t, name, p, c, nil)
 		round(a, p, 0, algorithms.NoLimit, nil)
 		if w := evaluated(a); w.Rows != 1 || !slices.Equal(w.Row(0), a.Model().W.Row(0)) {
 			t.Errorf("%s: %d models are evaluated, want the global one", name, w.Rows)
 		}
 		o := f.Options()
-		if kind := f.Describe(o, mtl.Shape{}).Model; kind != algorithms.PersonalModels {
-			t.Errorf("%s: its models are of kind %d", name, kind)
-		}
+		kind := f.Describe(o, mtl.Shape{}).Model
+		expect.That(t, kind == algorithms.PersonalModels, "%s: its models are of kind %d", name, kind)
 		o.(personalOptions).personal().Evaluate = globalModels
-		if kind := f.Describe(o, mtl.Shape{}).Model; kind != algorithms.OneModel {
-			t.Errorf("%s, evaluated by w: its models are of kind %d", name, kind)
-		}
+		kind = f.Describe(o, mtl.Shape{}).Model
+		expect.That(t, kind == algorithms.OneModel, "%s, evaluated by w: its models are of kind %d", name, kind)
 	}
 }
 
@@ -319,7 +315,8 @@ func TestStatesOfClientsThatTookPart(t *testing.T) {
 		}
 		for k := range p.Clients() {
 			if took := k == 1 || k == 3; took != held.Has(k) || next.Has(k) || took && len(held.At(k, nil)) != size {
-				t.Errorf("%s: device %d holds %d values, %d tentative", name, k, len(held.At(k, nil)), len(next.At(k, nil)))
+				t.Errorf("%s: device %d holds %d values, %d tentative", name, k, len(held.At(k, nil)),
+					len(next.At(k, nil)))
 			}
 		}
 	}
@@ -337,23 +334,26 @@ func TestPersonalizedMethodsCost(t *testing.T) {
 		updates        float64 // of mini-batches of 4: 4 in a pass over 14 rows
 		each           float64 // gradients of a row and updates of a mini-batch
 	}{
-		{"ditto", func(o algorithms.Options) { o.(*dittoOptions).PersonalEpochs = 1.5 }, algorithms.NoLimit, 28 + 21, 4 + 4 + 4 + 2, 1},
+		{"ditto", func(o algorithms.Options) { o.(*dittoOptions).PersonalEpochs = 1.5 }, algorithms.NoLimit, 28 + 21,
+			4 + 4 + 4 + 2, 1},
 		{"ditto", func(o algorithms.Options) { o.(*dittoOptions).PersonalEpochs = 1.5 }, 33, 33, 4 + 1 + 4 + 1, 1},
 		{"apfl", func(algorithms.Options) {}, algorithms.NoLimit, 28, 8, 2},
 		{"apfl", func(algorithms.Options) {}, 9, 9, 3, 2},
 		{"per-fedavg", func(algorithms.Options) {}, algorithms.NoLimit, 28, 8, 2},
-		{"per-fedavg", func(o algorithms.Options) { o.(*perFedAvgOptions).Variant = hessianFree }, algorithms.NoLimit, 28, 8, 4},
+		{"per-fedavg", func(o algorithms.Options) { o.(*perFedAvgOptions).Variant = hessianFree }, algorithms.NoLimit,
+			28, 8, 4},
 		{"per-fedavg", func(o algorithms.Options) { o.(*perFedAvgOptions).Variant = hessianFree }, 5, 5, 2, 4},
 	} {
 		a := start(t, v.name, p, c, func(o algorithms.Options) {
 			o.(kit.LocalOptions).Local().Epochs, o.(kit.LocalOptions).Local().Batch = 2, 4
 			v.set(o)
 		})
-		if sent, _ := a.Begin(); sent.Size != 9 {
-			t.Errorf("%s: the server sends %d values", v.name, sent.Size)
-		}
-		want := algorithms.Work{Steps: v.steps, FLOPs: v.each * (float64(v.steps)*row + v.updates*update), Values: 9}
-		if w := a.Solve(request(0, 0, v.allowed, 0)); w != want || a.Describe().Work.StepFLOPs != v.each*(row+update/4.) {
+		sent, _ := a.Begin()
+		expect.That(t, sent.Size == 9, "%s: the server sends %d values", v.name, sent.Size)
+		flops := v.each * (float64(v.steps)*row + v.updates*update)
+		want := algorithms.Response{Steps: v.steps, FLOPs: flops, Values: 9}
+		if w := a.Solve(request(0, 0, v.allowed, 0)); w != want ||
+			a.Describe().Work.StepFLOPs != v.each*(row+update/4.) {
 			t.Errorf("%s, at most %d rows: %+v, want %+v", v.name, v.allowed, w, want)
 		}
 	}

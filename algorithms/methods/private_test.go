@@ -1,37 +1,23 @@
 package methods
 
 import (
-	"strings"
 	"testing"
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
-	"fedsim/algorithms/privacy"
-	"fedsim/config"
+	"fedsim/internal/rooms/privacy"
+	"fedsim/internal/tools/expect"
 )
 
 // In every method that is Private, a guard without limits changes no bit, and each part of it
 // changes the model: the clipping and noise of devices, the rounding, the denominator and the
-// noise of the server. Others refuse it.
+// noise of the server.
 func TestPrivateMethodsAreGuarded(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
 	private := 0
 	for _, name := range learningMethods() {
 		f, _ := algorithms.Lookup(name)
-		table := privacy.Defaults()
-		table.Mechanism = privacy.Central
-		check := config.NewChecker()
-		about := f.Describe(f.Options(), p.Shape)
-		if about.CheckPrivacy(check, &table); about.Messages.Private && !about.Messages.Unequal {
-			if len(check.Problems()) > 0 {
-				t.Errorf("%s: %v", name, check.Problems())
-			}
-		} else if len(check.Problems()) != 1 {
-			t.Errorf("%s: %v: weights are by rows by default, or the method is not private", name, check.Problems())
-		} else if want := check.Problems()[0].Want; strings.Contains(want, "options.weights") != about.Messages.Private {
-			t.Errorf("%s: %s", name, want)
-		}
-		if !about.Messages.Private {
+		if !f.Describe(f.Options(), p.Shape).Messages.Private {
 			continue
 		}
 		private++
@@ -39,21 +25,19 @@ func TestPrivateMethodsAreGuarded(t *testing.T) {
 		smaller(o)
 		average := o.(interface{ Averaged() *kit.AverageOptions }).Averaged()
 		average.Weights = kit.Equally
-		check = config.NewChecker()
-		about = f.Describe(o, p.Shape)
-		if about.CheckPrivacy(check, &table); len(check.Problems()) > 0 {
-			t.Errorf("%s: %v", name, check.Problems())
+		if o, ok := o.(*pFedMeOptions); ok { // its average is a copy
+			o.Weights = kit.Equally
 		}
+		expect.That(t, !f.Describe(o, p.Shape).Messages.Unequal, "%s: weights are not equal", name)
 		model := func(cohort int, change func(*privacy.Config)) shown {
-			table := privacy.Defaults()
+			setup := algorithms.Setup{Problem: p, Coupling: c, Workers: testPool.Size()}
 			if change != nil {
+				table := privacy.Defaults()
 				table.Mechanism, table.Noise, table.Clip = privacy.Central, 0, 0
 				change(&table)
+				setup.Guard = table.NewGuard(cohort, 0)
 			}
-			a, err := f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: testPool.Size(), Privacy: &table, Cohort: cohort}, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := expect.Value(f.New(setup, o))(t)
 			for h := range 3 {
 				round(a, p, h, algorithms.NoLimit, nil)
 			}
@@ -68,15 +52,13 @@ func TestPrivateMethodsAreGuarded(t *testing.T) {
 			"clip":        model(n, func(q *privacy.Config) { q.Clip = 1e-3 }),
 			"denominator": model(n+1, func(*privacy.Config) {}),
 			"server":      model(n, func(q *privacy.Config) { q.Clip, q.Noise = 100, 1e-4 }),
-			"devices":     model(n, func(q *privacy.Config) { q.Clip, q.Noise, q.Mechanism = 100, 1e-4, privacy.Distributed }),
-			"rounding":    model(n, func(q *privacy.Config) { q.Mechanism, q.SecureAggregation = privacy.None, privacy.SecAgg }),
+			"devices": model(n,
+				func(q *privacy.Config) { q.Clip, q.Noise, q.Mechanism = 100, 1e-4, privacy.Distributed }),
+			"rounding": model(n,
+				func(q *privacy.Config) { q.Mechanism, q.SecureAggregation = privacy.None, privacy.SecAgg }),
 		} {
-			if same(other, plain) == nil {
-				t.Errorf("%s: %s has no effect", name, what)
-			}
+			expect.That(t, same(other, plain) != nil, "%s: %s has no effect", name, what)
 		}
 	}
-	if private < 6 {
-		t.Errorf("%d private methods", private)
-	}
+	expect.That(t, private >= 6, "%d private methods", private)
 }

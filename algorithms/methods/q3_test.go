@@ -7,6 +7,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
@@ -68,18 +69,19 @@ func TestTracesOnQ3(t *testing.T) {
 		{"fedavg K = 3, eta_l = 0.1", "fedavg", even, nil},
 		{"fedavg-uneven K = [2, 5, 10], eta_l = 0.1", "fedavg", q3Steps, nil},
 		{"fednova K = [2, 5, 10], eta_l = 0.1", "fednova", q3Steps, nil},
-		{"fedprox K = 3, eta_l = 0.1, mu = 0.5", "fedprox", even, func(o algorithms.Options) { o.(*fedProxOptions).Mu = 0.5 }},
+		{"fedprox K = 3, eta_l = 0.1, mu = 0.5", "fedprox", even,
+			func(o algorithms.Options) { o.(*fedProxOptions).Mu = 0.5 }},
 		{"fedavgm K = 3, eta_l = 0.1, beta = 0.9, eta = 1", "fedavgm", even, nil},
 		{"fedadagrad K = 3, eta_l = 0.1, beta1 = 0, eta = 0.1, tau = 0.001", "fedadagrad", even, nil},
 		{"fedadam K = 3, eta_l = 0.1, beta1 = 0.9, beta2 = 0.99, eta = 0.1, tau = 0.001", "fedadam", even, nil},
 		{"fedyogi K = 3, eta_l = 0.1, beta1 = 0.9, beta2 = 0.99, eta = 0.1, tau = 0.001", "fedyogi", even, nil},
-		{"fedadam-v0 K = 3, eta_l = 0.1, beta1 = 0.9, beta2 = 0.99, eta = 0.1, tau = 0.001", "fedadam", even, adaptive(0)},
-		{"fedyogi-v0 K = 3, eta_l = 0.1, beta1 = 0.9, beta2 = 0.99, eta = 0.1, tau = 0.001", "fedyogi", even, adaptive(0)},
+		{"fedadam-v0 K = 3, eta_l = 0.1, beta1 = 0.9, beta2 = 0.99, eta = 0.1, tau = 0.001", "fedadam", even,
+			adaptive(0)},
+		{"fedyogi-v0 K = 3, eta_l = 0.1, beta1 = 0.9, beta2 = 0.99, eta = 0.1, tau = 0.001", "fedyogi", even,
+			adaptive(0)},
 	} {
 		want := reference[trace.of]
-		if len(want) != 15 {
-			t.Fatalf("%s has %d values", trace.of, len(want))
-		}
+		expect.Must(t, len(want) == 15, "%s has %d values", trace.of, len(want))
 		a := start(t, trace.name, p, c, func(o algorithms.Options) {
 			*o.(kit.LocalOptions).Local() = q3Local(0.1)
 			if trace.set != nil {
@@ -91,9 +93,8 @@ func TestTracesOnQ3(t *testing.T) {
 			w := a.Model().W.Row(0)
 			for i, got := range []float64{w[0], w[1], meanLoss(p, 0, w)} {
 				quantity := fmt.Sprintf("round %d %s", h, []string{"w0", "w1", "loss"}[i])
-				if !near(got, want[quantity], 1e-12) {
-					t.Errorf("%s, %s: %.17g, want %.17g", trace.of, quantity, got, want[quantity])
-				}
+				expect.That(t, near(got, want[quantity], 1e-12),
+					"%s, %s: %.17g, want %.17g", trace.of, quantity, got, want[quantity])
 			}
 		}
 	}
@@ -115,15 +116,15 @@ func TestFixedPointsOnQ3(t *testing.T) {
 		{"fedavg", "Q3 FedAvg eta=1/1000", 0.001, 20000},
 		{"fednova", "Q3 FedNova eta=1/1000", 0.001, 20000},
 	} {
-		a := start(t, point.name, p, c, func(o algorithms.Options) { *o.(kit.LocalOptions).Local() = q3Local(point.step) })
+		a := start(t, point.name, p, c,
+			func(o algorithms.Options) { *o.(kit.LocalOptions).Local() = q3Local(point.step) })
 		for h := range point.rounds {
 			q3Round(a, p, h, q3Steps)
 		}
 		w, want := a.Model().W.Row(0), reference[point.of]
 		for i, got := range []float64{w[0], w[1], meanLoss(p, 0, w)} {
-			if x := want[[]string{"w0", "w1", "loss"}[i]]; !near(got, x, 1e-10) || x == 0 {
-				t.Errorf("%s: value %d is %.17g, want %.17g", point.of, i, got, x)
-			}
+			x := want[[]string{"w0", "w1", "loss"}[i]]
+			expect.That(t, near(got, x, 1e-10) && x != 0, "%s: value %d is %.17g, want %.17g", point.of, i, got, x)
 		}
 	}
 }
@@ -141,7 +142,8 @@ func TestFedNovaNormalizers(t *testing.T) {
 		{"rho=0.9 tau=10", "fednova momentum normaliser", 10, 0.9, 0},
 		{"q=0.01 tau=20", "fednova proximal normaliser", 20, 0, 0.01},
 	} {
-		if got, want := normalizer(n.tau, n.rho, n.q), reference[n.of][n.quantity]; !near(got, want, 1e-13) || want == 0 {
+		if got, want := normalizer(n.tau, n.rho, n.q), reference[n.of][n.quantity]; !near(got, want, 1e-13) ||
+			want == 0 {
 			t.Errorf("%s: %.17g, want %.17g", n.of, got, want)
 		}
 	}
@@ -167,7 +169,5 @@ func TestFedNovaNormalizers(t *testing.T) {
 	if got := normalizer(tau, rho, eta*mu); !near(got, want, 1e-13) {
 		t.Errorf("momentum and a proximal term: %.17g, want %.17g", got, want)
 	}
-	if !signed {
-		t.Error("no weight is negative: the test shows less than it should")
-	}
+	expect.That(t, signed, "no weight is negative: the test shows less than it should")
 }

@@ -10,18 +10,16 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
 func TestRegistry(t *testing.T) {
 	names := algorithms.Names()
-	if !slices.IsSorted(names) {
-		t.Errorf("%v are not in order", names)
-	}
-	for _, name := range []string{"async-mocha", "cocoa", "fedadagrad", "fedadam", "fedasync", "fedavg", "fedavgm", "fedbuff", "fednova", "fedprox", "fedyogi", "mb-sdca", "mb-sgd", "mocha"} {
-		if !slices.Contains(names, name) {
-			t.Errorf("%s is not registered", name)
-		}
+	expect.That(t, slices.IsSorted(names), "%v are not in order", names)
+	for _, name := range []string{"async-mocha", "cocoa", "fedadagrad", "fedadam", "fedasync", "fedavg", "fedavgm",
+		"fedbuff", "fednova", "fedprox", "fedyogi", "mb-sdca", "mb-sgd", "mocha"} {
+		expect.That(t, slices.Contains(names, name), "%s is not registered", name)
 	}
 	if _, ok := algorithms.Lookup("Mocha"); ok {
 		t.Error("names are found in another case")
@@ -29,25 +27,17 @@ func TestRegistry(t *testing.T) {
 	valid := regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 	for _, name := range names {
 		f, ok := algorithms.Lookup(name)
-		if !ok || f.Name != name || f.Summary == "" || f.Reference == "" || !valid.MatchString(name) {
-			t.Errorf("%s: %+v", name, f)
-		}
+		expect.That(t, ok && f.Name == name && f.Summary != "" && f.Reference != "" && valid.MatchString(name),
+			"%s: %+v", name, f)
 		o := f.Options()
 		c := config.NewChecker()
 		o.Validate(c)
-		if problems := c.Problems(); len(problems) > 0 {
-			t.Errorf("%s: its defaults are refused: %v", name, problems)
-		}
-		if f.Options() == o && reflect.TypeOf(o).Elem().NumField() > 0 {
-			t.Errorf("%s: two runs would share their options", name)
-		}
-		for _, field := range reflect.VisibleFields(reflect.TypeOf(o).Elem()) {
-			if field.Anonymous {
-				continue // its fields are listed
-			}
-			if tag := field.Tag; tag.Get("toml") == "" || tag.Get("doc") == "" {
-				t.Errorf("%s: option %s lacks a key or a description", name, field.Name)
-			}
+		problems := c.Problems()
+		expect.That(t, len(problems) == 0, "%s: its defaults are refused: %v", name, problems)
+		expect.That(t, f.Options() != o || reflect.TypeOf(o).Elem().NumField() <= 0,
+			"%s: two runs would share their options", name)
+		for _, field := range config.Fields(o) {
+			expect.That(t, field.Doc != "", "%s: option %s has no documentation", name, field.Key)
 		}
 	}
 }
@@ -58,23 +48,26 @@ func TestRegisterPanics(t *testing.T) {
 	describe := func(algorithms.Options, mtl.Shape) algorithms.Description { return algorithms.Description{} }
 	build := func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) { return nil, nil }
 	for want, f := range map[string]algorithms.Factory{
-		`algorithms: algorithm "mocha" is registered twice`:                                   {Name: "mocha", Options: options, Describe: describe, New: build},
-		`algorithms: algorithm "" needs a name, options, a description and a constructor`:     {Options: options, Describe: describe, New: build},
-		`algorithms: algorithm "x" needs a name, options, a description and a constructor`:    {Name: "x", Describe: describe, New: build},
-		`algorithms: algorithm "idle" needs a name, options, a description and a constructor`: {Name: "idle", Options: options, Describe: describe},
-		`algorithms: algorithm "dark" needs a name, options, a description and a constructor`: {Name: "dark", Options: options, New: build},
+		`algorithms: algorithm "mocha" is registered twice`: {Name: "mocha",
+			Options: options, Describe: describe, New: build},
+		`algorithms: algorithm "" needs a name, options, a description and a constructor`: {Options: options,
+			Describe: describe, New: build},
+		`algorithms: algorithm "x" needs a name, options, a description and a constructor`: {Name: "x",
+			Describe: describe, New: build},
+		`algorithms: algorithm "idle" needs a name, options, a description and a constructor`: {Name: "idle",
+			Options: options, Describe: describe},
+		`algorithms: algorithm "dark" needs a name, options, a description and a constructor`: {Name: "dark",
+			Options: options, New: build},
 	} {
 		func() {
 			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("panic %v, want %s", got, want)
-				}
+				got := recover()
+				expect.That(t, got == want, "panic %v, want %s", got, want)
 			}()
 			algorithms.Register(f)
 		}()
-		if _, ok := algorithms.Lookup(f.Name); ok && f.Name != "mocha" {
-			t.Errorf("%q is registered", f.Name)
-		}
+		_, ok := algorithms.Lookup(f.Name)
+		expect.That(t, !ok || f.Name == "mocha", "%q is registered", f.Name)
 	}
 }
 
@@ -87,41 +80,54 @@ func TestOptionsValidate(t *testing.T) {
 		{&algorithms.MOCHAOptions{Epochs: 1e7}, []string{"o.epochs = 1e+07: must be in [0, 1e6]"}},
 		{&algorithms.MOCHAOptions{Epochs: nan()}, []string{"o.epochs = NaN: must be in [0, 1e6]"}},
 		{&algorithms.CoCoAOptions{}, []string{
-			"o.theta = 0: must be in (0, 1)", `o.stop = "": must be one of theta, certificate`, "o.check_every = 0: must be in (0, 1000]", "o.max_epochs = 0: must be in (0, 1e6]"}},
+			"o.theta = 0: must be in (0, 1)", `o.stop = "": must be one of theta, certificate`,
+			"o.check_every = 0: must be in (0, 1000]", "o.max_epochs = 0: must be in (0, 1e6]"}},
 		{&algorithms.CoCoAOptions{Theta: 1, Stop: algorithms.StopTheta, CheckEvery: 1001, MaxEpochs: 1e7}, []string{
-			"o.theta = 1: must be in (0, 1)", "o.check_every = 1001: must be in (0, 1000]", "o.max_epochs = 1e+07: must be in (0, 1e6]"}},
-		{&algorithms.CoCoAOptions{Theta: nan(), Stop: algorithms.StopCertificate, CheckEvery: nan(), MaxEpochs: nan()}, []string{
-			"o.theta = NaN: must be in (0, 1)", "o.check_every = NaN: must be in (0, 1000]", "o.max_epochs = NaN: must be in (0, 1e6]"}},
-		{&algorithms.MbSDCAOptions{Batch: -1, Beta: 0.5}, []string{"o.batch = -1: must not be negative", "o.beta = 0.5: must be in [1, batch]"}},
+			"o.theta = 1: must be in (0, 1)", "o.check_every = 1001: must be in (0, 1000]",
+			"o.max_epochs = 1e+07: must be in (0, 1e6]"}},
+		{&algorithms.CoCoAOptions{Theta: nan(), Stop: algorithms.StopCertificate, CheckEvery: nan(), MaxEpochs: nan()},
+			[]string{
+				"o.theta = NaN: must be in (0, 1)", "o.check_every = NaN: must be in (0, 1000]",
+				"o.max_epochs = NaN: must be in (0, 1e6]"}},
+		{&algorithms.MbSDCAOptions{Batch: -1, Beta: 0.5},
+			[]string{"o.batch = -1: must not be negative", "o.beta = 0.5: must be in [1, batch]"}},
 		{&algorithms.MbSDCAOptions{Batch: 4, Beta: 5}, []string{"o.beta = 5: must be in [1, batch]"}},
 		{&algorithms.MbSDCAOptions{Batch: 0, Beta: 5}, nil},
 		{&algorithms.MbSDCAOptions{Batch: 4, Beta: nan()}, []string{"o.beta = NaN: must be in [1, batch]"}},
 		{&algorithms.MbSGDOptions{Batch: -1, Step: -1, Delay: 0}, []string{
-			"o.batch = -1: must not be negative", "o.step = -1: must be in [0, 1e12]", "o.delay = 0: must be in (0, 1e12]"}},
-		{&algorithms.MbSGDOptions{Batch: 1, Step: nan(), Delay: nan()}, []string{"o.step = NaN: must be in [0, 1e12]", "o.delay = NaN: must be in (0, 1e12]"}},
+			"o.batch = -1: must not be negative", "o.step = -1: must be in [0, 1e12]",
+			"o.delay = 0: must be in (0, 1e12]"}},
+		{&algorithms.MbSGDOptions{Batch: 1, Step: nan(), Delay: nan()},
+			[]string{"o.step = NaN: must be in [0, 1e12]", "o.delay = NaN: must be in (0, 1e12]"}},
 		{&algorithms.MbSGDOptions{Batch: 1, Step: 0, Delay: 1e12}, nil},
 		{&fedAvgOptions{byRowsOf(kit.LocalSGDOptions{Epochs: -1, Batch: -1, Step: 0, L2: -1})}, []string{
-			"o.epochs = -1: must be in [0, 1e6]", "o.batch = -1: must not be negative", "o.step = 0: must be in (0, 1e12]", "o.l2 = -1: must be in [0, 1e12]"}},
+			"o.epochs = -1: must be in [0, 1e6]", "o.batch = -1: must not be negative",
+			"o.step = 0: must be in (0, 1e12]", "o.l2 = -1: must be in [0, 1e12]"}},
 		{&fedAvgOptions{byRowsOf(kit.LocalSGDOptions{Epochs: nan(), Step: nan(), L2: nan()})}, []string{
-			"o.epochs = NaN: must be in [0, 1e6]", "o.step = NaN: must be in (0, 1e12]", "o.l2 = NaN: must be in [0, 1e12]"}},
+			"o.epochs = NaN: must be in [0, 1e6]", "o.step = NaN: must be in (0, 1e12]",
+			"o.l2 = NaN: must be in [0, 1e12]"}},
 		{&fedAvgOptions{byRowsOf(kit.LocalSGDOptions{Step: 1, L2: 2})}, []string{
 			"o.step = 1: must be below 2/(l2 + mu) = 1: local steps would overshoot more each time"}},
 		{&fedAvgOptions{byRowsOf(kit.LocalSGDOptions{Step: 1, L2: 1.99})}, nil},
 		{&fedProxOptions{byRowsOf(kit.LocalSGDOptions{Step: 1, L2: 1}), 4}, []string{
 			"o.step = 1: must be below 2/(l2 + mu) = 0.4: local steps would overshoot more each time"}},
-		{&fedAvgOptions{kit.AverageOptions{LocalSGDOptions: byRowsOf(kit.LocalSGDOptions{Step: 1}).LocalSGDOptions, Weights: "size"}}, []string{`o.weights = "size": must be one of rows, equal`}},
+		{
+			&fedAvgOptions{kit.AverageOptions{LocalSGDOptions: byRowsOf(kit.LocalSGDOptions{Step: 1}).LocalSGDOptions,
+				Weights: "size"}}, []string{`o.weights = "size": must be one of rows, equal`},
+		},
 		{&fedProxOptions{byRowsOf(kit.LocalSGDOptions{Step: 1}), -1}, []string{"o.mu = -1: must be in [0, 1e12]"}},
 		{&fedProxOptions{byRowsOf(kit.LocalSGDOptions{Step: 1}), nan()}, []string{"o.mu = NaN: must be in [0, 1e12]"}},
 		{&FedBuffOptions{AverageOptions: byRowsOf(kit.LocalSGDOptions{Step: 1, L2: 4}), MaxStaleness: -1}, []string{
-			"o.step = 1: must be below 2/(l2 + mu) = 0.5: local steps would overshoot more each time", "o.buffer = 0: must be at least 1",
-			"o.server_step = 0: must be in (0, 1e12]", "o.max_staleness = -1: must not be negative"}},
-		{&FedBuffOptions{AverageOptions: byRowsOf(kit.LocalSGDOptions{Step: 1}), Buffer: 1, ServerStep: nan()}, []string{"o.server_step = NaN: must be in (0, 1e12]"}},
+			"o.step = 1: must be below 2/(l2 + mu) = 0.5: local steps would overshoot more each time",
+			"o.buffer = 0: must be at least 1", "o.server_step = 0: must be in (0, 1e12]",
+			"o.max_staleness = -1: must not be negative"}},
+		{&FedBuffOptions{AverageOptions: byRowsOf(kit.LocalSGDOptions{Step: 1}), Buffer: 1, ServerStep: nan()},
+			[]string{"o.server_step = NaN: must be in (0, 1e12]"}},
 	} {
 		check := config.NewChecker()
 		c.options.Validate(check.In("o"))
-		if got := fmt.Sprint(check.Problems()); got != fmt.Sprint(c.want) {
-			t.Errorf("%+v:\ngot  %s\nwant %s", c.options, got, c.want)
-		}
+		got := fmt.Sprint(check.Problems())
+		expect.That(t, got == fmt.Sprint(c.want), "%+v:\ngot  %s\nwant %s", c.options, got, c.want)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -39,11 +40,10 @@ func TestMOCHAFindsTheOptimumOfEveryRegularizer(t *testing.T) {
 	for _, tying := range tyings {
 		for _, rule := range []string{mtl.SigmaSpectral, mtl.SigmaLemma9, mtl.SigmaPerTask} {
 			t.Run(tying.name+"/"+rule, func(t *testing.T) {
-				p, c := randomProblem(t, func(cfg *mtl.Config) { tying.change(cfg); cfg.SigmaPrime = rule }, nil, 9, 14, 5, 30, 8, 21)
+				p, c := randomProblem(t, func(cfg *mtl.Config) { tying.change(cfg); cfg.SigmaPrime = rule }, nil, 9, 14,
+					5, 30, 8, 21)
 				optimum := p.Solver(testPool, 1e-8, 20_000).Optimize(t.Context(), c, nil)
-				if optimum.RelativeGap > 1e-8 {
-					t.Fatalf("the optimum is known to %g only", optimum.RelativeGap)
-				}
+				expect.Must(t, optimum.RelativeGap <= 1e-8, "the optimum is known to %g only", optimum.RelativeGap)
 				zero := p.NewWeights()
 				scale := math.Abs(optimum.Primal - c.Value(&zero, nil)) // of P without the terms in Omega alone
 				a := start(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = 5 })
@@ -52,15 +52,12 @@ func TestMOCHAFindsTheOptimumOfEveryRegularizer(t *testing.T) {
 					round(a, p, h, algorithms.NoLimit, func(k int) bool { return chance(k, h, 0.5) })
 					if h%5 == 4 {
 						v := evaluate(a, p, c)
-						if v.Gap < -1e-9*scale {
-							t.Fatalf("round %d: duality gap %g", h, v.Gap)
-						}
+						expect.Must(t, v.Gap >= -1e-9*scale, "round %d: duality gap %g", h, v.Gap)
 						gap = (v.Primal - optimum.Lower()) / scale
 					}
 				}
-				if gap > 1e-6 || gap < -1e-9 {
-					t.Errorf("P is %.3g (relative) from the central optimum %g", gap, optimum.Primal)
-				}
+				expect.That(t, gap <= 1e-6 && gap >= -1e-9,
+					"P is %.3g (relative) from the central optimum %g", gap, optimum.Primal)
 			})
 		}
 	}
@@ -73,7 +70,8 @@ func TestMOCHAFindsTheOptimumOfEveryRegularizer(t *testing.T) {
 func TestOuterIterationsImproveTheObjective(t *testing.T) {
 	for _, tying := range tyings {
 		t.Run(tying.name, func(t *testing.T) {
-			p, c := randomProblem(t, func(cfg *mtl.Config) { tying.change(cfg); cfg.WarmOmega = 0 }, nil, 9, 14, 11, 30, 18, 21)
+			p, c := randomProblem(t, func(cfg *mtl.Config) { tying.change(cfg); cfg.WarmOmega = 0 }, nil, 9, 14, 11, 30,
+				18, 21)
 			a := start(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = 5 })
 			var ends []float64
 			for outer := range 5 {
@@ -87,21 +85,16 @@ func TestOuterIterationsImproveTheObjective(t *testing.T) {
 				ends = append(ends, v.Primal)
 				next, err := p.Regularizer.Update(testPool, a.Model().W, 1e-9)
 				if !tying.learns {
-					if !errors.Is(err, mtl.ErrFixed) {
-						t.Errorf("Update of a known Omega: %v", err)
-					}
+					expect.That(t, errors.Is(err, mtl.ErrFixed), "Update of a known Omega: %v", err)
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, err)
 				c = next
 				a.SetCoupling(c)
 			}
 			for i := 1; i < len(ends); i++ {
-				if ends[i] > ends[i-1]+1e-5*math.Abs(ends[i-1])+1e-5*math.Abs(ends[i]) {
-					t.Errorf("outer iterations end at P = %v: the objective rose in number %d", ends, i)
-				}
+				expect.That(t, ends[i] <= ends[i-1]+1e-5*math.Abs(ends[i-1])+1e-5*math.Abs(ends[i]),
+					"outer iterations end at P = %v: the objective rose in number %d", ends, i)
 			}
 			if last := len(ends) - 1; !(ends[last] < ends[0]-1e-2*math.Abs(ends[0])) {
 				t.Errorf("outer iterations end at P = %v: they gain less than 1 %%", ends)

@@ -18,38 +18,40 @@ type remembered struct {
 
 // remembers describes such a method. A change is in many steps, so that a weight of one response has no meaning.
 func remembers() algorithms.Description {
-	return algorithms.Description{Model: algorithms.OneModel, Messages: algorithms.Messages{Coded: true, Single: true}, Work: algorithms.Workload{Kept: 1}}
+	return algorithms.Description{Model: algorithms.OneModel, Messages: algorithms.Messages{Coded: true, Single: true},
+		Work: algorithms.Workload{Kept: 1}}
 }
 
 func newRemembered(s algorithms.Setup, o kit.AverageOptions) remembered {
 	p := s.Problem
-	m := remembered{GlobalModel: kit.NewGlobalModel(s, o, 0), last: algorithms.NewSlots(p, p.Values()), mean: make([]float64, p.Values())}
+	m := remembered{GlobalModel: kit.NewGlobalModel(s, o, 0), last: algorithms.NewSlots(p, p.Values()),
+		mean: make([]float64, p.Values())}
 	m.total = m.WeightOfAll()
 	return m
 }
 
 // replace makes the device's change its last one, and adds p_k (a_k d_k - a_k' d_k') to the sum of the round,
 // where d_k' was the last one before.
-func (m *remembered) replace(device int, before, now float64) {
-	p := m.WeightOf(device)
-	if m.last.Has(device) {
-		m.last.AddTo(device, -p*before, m.Round.Sum)
-		m.Round.FLOPs += 2 * float64(m.last.Size())
+func (r *remembered) replace(device int, before, now float64) {
+	p := r.WeightOf(device)
+	if r.last.Has(device) {
+		r.last.AddTo(device, -p*before, r.Round.Sum)
+		r.Round.FLOPs += 2 * float64(r.last.Size())
 	}
-	m.last.Store(device, m.Changes.At(device, m.Space))
-	m.Round.Add(m.last, device, p, now)
-	m.Accept(device)
+	r.last.Store(device, r.Changes.At(device, r.Space))
+	r.Round.Add(r.last, device, p, now)
+	r.Accept(device)
 }
 
 // renew brings the mean up to date with the round, and returns the FLOPs.
-func (m *remembered) renew() float64 {
-	kernel.Axpy(1/m.total, m.Round.Sum, m.mean)
-	return m.Round.FLOPs + float64(2*float64(len(m.mean)))
+func (r *remembered) renew() float64 {
+	kernel.Axpy(1/r.total, r.Round.Sum, r.mean)
+	return r.Round.FLOPs + float64(2*float64(len(r.mean)))
 }
 
 // State codes w, the changes of it under way and the last ones.
-func (m *remembered) State(c *state.Coder) {
-	m.GlobalModel.State(c)
-	m.last.State(c)
-	c.Float64s(m.mean)
+func (r *remembered) State(c *state.Coder) {
+	r.GlobalModel.State(c)
+	r.last.State(c)
+	c.Float64s(r.mean)
 }

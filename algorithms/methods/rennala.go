@@ -8,7 +8,9 @@ import (
 
 type rennalaOptions struct {
 	gradientOptions
-	Gradients int `toml:"gradients" doc:"B: gradients at the present model that the server gathers for a step along their mean; a client may give several"`
+	// B: gradients at the present model that the server gathers for a step along their mean; a
+	// client may give several
+	Gradients int `toml:"gradients"`
 	stopping
 }
 
@@ -21,11 +23,14 @@ func (o *rennalaOptions) Validate(c *config.Checker) {
 // along their mean. So it is FedBuff with a buffer of B, in which nothing is stale.
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "rennala",
-		Summary:   "Rennala SGD: the server gathers B gradients at its present model for a step, and refuses those at earlier models",
-		Reference: "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a Fixed Computation Model, NeurIPS 2023",
-		Options:   func() algorithms.Options { return &rennalaOptions{gradientOptions: defaultGradient(), Gradients: 10} },
-		Describe:  mayStop,
+		Name:    "rennala",
+		Summary: "Rennala SGD: gathers B gradients at one model; refuses those at earlier models",
+		Reference: "Tyurin, Richtarik: Optimal Time Complexities of Parallel Stochastic Optimization Methods Under a " +
+			"Fixed Computation Model, NeurIPS 2023",
+		Options: func() algorithms.Options {
+			return &rennalaOptions{gradientOptions: defaultGradient(), Gradients: 10}
+		},
+		Describe: mayStop,
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts := o.(*rennalaOptions)
 			buffer := FedBuffOptions{AverageOptions: opts.weighted(kit.Equally), Buffer: opts.Gradients, ServerStep: 1}

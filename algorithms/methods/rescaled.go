@@ -10,7 +10,8 @@ import (
 // weightedGradientOptions are the settings of Rescaled ASGD and of Ringleader ASGD.
 type weightedGradientOptions struct {
 	gradientOptions
-	Weights string `toml:"weights" doc:"weight of a client in the objective: \"rows\": its rows n_k; \"equal\": the same for all"`
+	// weight of a client in the objective: "rows": its rows n_k; "equal": the same for all
+	Weights string `toml:"weights"`
 }
 
 func (o *weightedGradientOptions) Validate(c *config.Checker) {
@@ -39,11 +40,13 @@ var _ algorithms.Asynchronous = (*rescaled)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "rescaled",
-		Summary:   "Rescaled ASGD: asynchronous SGD whose steps are in proportion to the response times of clients",
-		Reference: "Mahran, Maranjyan, Richtarik: Rescaled Asynchronous SGD: Optimal Distributed Optimization under Data and System Heterogeneity, 2026",
-		Options:   defaultWeightedGradient,
-		Describe:  sendsGradients,
+		Name: "rescaled",
+		Summary: "Rescaled ASGD: steps by response times; asynchronous SGD whose steps are in proportion to " +
+			"the response times of clients",
+		Reference: "Mahran, Maranjyan, Richtarik: Rescaled Asynchronous SGD: Optimal Distributed Optimization under " +
+			"Data and System Heterogeneity, 2026",
+		Options:  defaultWeightedGradient,
+		Describe: sendsGradients,
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts := o.(*weightedGradientOptions)
 			r := &rescaled{newVersionedModel(s, opts.weighted(opts.Weights), 0, 0), make([]int, s.Problem.Clients())}

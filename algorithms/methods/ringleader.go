@@ -38,10 +38,12 @@ var _ algorithms.Asynchronous = (*ringleader)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "ringleader",
-		Summary:   "Ringleader ASGD: asynchronous SGD along the mean of all clients' gradients, with a step for each client in turn",
-		Reference: "Maranjyan, Richtarik: Ringleader ASGD: The First Asynchronous SGD with Optimal Time Complexity under Data Heterogeneity, ICLR 2026",
-		Options:   defaultWeightedGradient,
+		Name: "ringleader",
+		Summary: "Ringleader ASGD: the mean of all gradients; asynchronous SGD with a step for each client in " +
+			"turn",
+		Reference: "Maranjyan, Richtarik: Ringleader ASGD: The First Asynchronous SGD with Optimal Time Complexity " +
+			"under Data Heterogeneity, ICLR 2026",
+		Options: defaultWeightedGradient,
 		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 			d := sendsGradients(o, shape)
 			d.Work.Kept = 2 // a sum in each table

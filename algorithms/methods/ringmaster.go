@@ -4,11 +4,14 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/config"
+	"fedsim/mtl"
 )
 
 type ringmasterOptions struct {
 	gradientOptions
-	Delay int `toml:"delay" doc:"R: the server refuses a gradient at a model that is R or more of its steps old; 1: all that are not at the present model"`
+	// R: the server refuses a gradient at a model that is R or more of its steps old; 1: all that
+	// are not at the present model
+	Delay int `toml:"delay"`
 	stopping
 }
 
@@ -27,20 +30,27 @@ var _ algorithms.Asynchronous = (*descent)(nil)
 func init() {
 	kit.Register(algorithms.Factory{
 		Name:      "asgd",
-		Summary:   "asynchronous SGD: the server takes a step along every gradient when it arrives",
+		Summary:   "asynchronous SGD: a step along every gradient",
 		Reference: "Agarwal, Duchi: Distributed Delayed Stochastic Optimization, NIPS 2011",
 		Options:   func() algorithms.Options { o := defaultGradient(); return &o },
-		Describe:  sendsGradients,
+		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+			d := sendsGradients(o, shape)
+			d.Work.Server = &algorithms.ServerWork{Response: 2 * float64(shape.Values()), Every: 1}
+			return d
+		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			return newDescent(s, o.(*gradientOptions), 0, false), nil
 		},
 	})
 	kit.Register(algorithms.Factory{
-		Name:      "ringmaster",
-		Summary:   "Ringmaster ASGD: asynchronous SGD that refuses gradients at models that are too old",
-		Reference: "Maranjyan, Tyurin, Richtarik: Ringmaster ASGD: The First Asynchronous SGD with Optimal Time Complexity, ICML 2025",
-		Options:   func() algorithms.Options { return &ringmasterOptions{gradientOptions: defaultGradient(), Delay: 10} },
-		Describe:  mayStop,
+		Name:    "ringmaster",
+		Summary: "Ringmaster ASGD: refuses gradients that are old; asynchronous SGD",
+		Reference: "Maranjyan, Tyurin, Richtarik: Ringmaster ASGD: The First Asynchronous SGD with Optimal Time " +
+			"Complexity, ICML 2025",
+		Options: func() algorithms.Options {
+			return &ringmasterOptions{gradientOptions: defaultGradient(), Delay: 10}
+		},
+		Describe: mayStop,
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts := o.(*ringmasterOptions)
 			return newDescent(s, &opts.gradientOptions, opts.Delay, opts.Stop), nil

@@ -17,8 +17,11 @@ const (
 
 type scaffoldOptions struct {
 	kit.AverageOptions
-	Option     string  `toml:"option" doc:"a client's next control variate: \"I\": its gradient at the model it was sent, one more pass over its rows; \"II\": the mean gradient of its local steps"`
-	ServerStep float64 `toml:"server_step" doc:"step size eta_g of the server: the factor of the mean of the changes"`
+	// a client's next control variate: "I": its gradient at the model it was sent, one more pass
+	// over its rows; "II": the mean gradient of its local steps
+	Option string `toml:"option"`
+	// step size eta_g of the server: the factor of the mean of the changes
+	ServerStep float64 `toml:"server_step"`
 }
 
 func (o *scaffoldOptions) Validate(c *config.Checker) {
@@ -78,23 +81,25 @@ var _ algorithms.Stateful = (*scaffold)(nil)
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "scaffold",
-		Summary:   "federated averaging whose local steps are corrected by control variates, which double the messages",
-		Reference: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh: SCAFFOLD: Stochastic Controlled Averaging for Federated Learning, ICML 2020",
+		Name:    "scaffold",
+		Summary: "averaging, corrected by control variates; which double the messages",
+		Reference: "Karimireddy, Kale, Mohri, Reddi, Stich, Suresh: SCAFFOLD: Stochastic Controlled Averaging for " +
+			"Federated Learning, ICML 2020",
 		Options: func() algorithms.Options {
 			return &scaffoldOptions{AverageOptions: kit.DefaultAverage(kit.Equally), Option: optionII, ServerStep: 1}
 		},
 		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 			opts := o.(*scaffoldOptions)
-			return algorithms.Description{Model: algorithms.OneModel, Means: opts.ServerStep == 1, Weights: algorithms.Yes, Messages: algorithms.Messages{Coded: true}, Work: algorithms.Workload{
-				StepFLOPs: opts.StepFLOPs(shape, true), Vectors: 2, Kept: 1,
-				StepValues: shape.RowTraffic(), BatchValues: opts.BatchTraffic(shape, true), Batches: opts.batches,
-				Steps: func(rows, allowed int) int {
-					pass, local := opts.steps(rows, allowed)
-					return pass + local
-				},
-				FLOPs: func(rows, steps int) float64 { return opts.flops(shape, rows, steps) },
-			}}
+			return algorithms.Description{Model: algorithms.OneModel, Means: opts.ServerStep == 1,
+				Weights: algorithms.Yes, Messages: algorithms.Messages{Coded: true}, Work: algorithms.Workload{
+					StepFLOPs: opts.StepFLOPs(shape, true), Vectors: 2, Kept: 1,
+					StepValues: shape.RowTraffic(), BatchValues: opts.BatchTraffic(shape, true), Batches: opts.batches,
+					Steps: func(rows, allowed int) int {
+						pass, local := opts.steps(rows, allowed)
+						return pass + local
+					},
+					FLOPs: func(rows, steps int) float64 { return opts.flops(shape, rows, steps) },
+				}}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts, p := *o.(*scaffoldOptions), s.Problem
@@ -106,7 +111,7 @@ func init() {
 			for range s.Workers {
 				f.next = append(f.next, make([]float64, p.Values()))
 			}
-			f.total, f.Link = f.WeightOfAll(), algorithms.NewLink(s, 2, p.Values(), false)
+			f.total, f.Link = f.WeightOfAll(), algorithms.NewLink(s, 2, 2, p.Values(), false)
 			f.Link.Describe(&f.About)
 			return f, nil
 		},
@@ -114,87 +119,88 @@ func init() {
 }
 
 // Begin opens a round: each device is sent w and c.
-func (f *scaffold) Begin() (algorithms.Sent, error) {
-	f.Round.Reset()
-	clear(f.sum)
-	return f.Link.Begin(f.Weights(), f.c)
+func (s *scaffold) Begin() (algorithms.Sent, error) {
+	s.Round.Reset()
+	clear(s.sum)
+	return s.Link.Begin(s.Weights(), s.c)
 }
 
 // Solve makes the device's local steps from w. Its response has two vectors: the change of w and
 // that of c_k.
-func (f *scaffold) Solve(r algorithms.Request) algorithms.Work {
-	w, c, control := f.Shown(), f.Link.Shown(1, f.c), f.next[r.Worker]
-	pass, local := f.opts.steps(f.Problem.Train.Clients[r.Device].X.Rows, r.Steps)
+func (s *scaffold) Solve(r algorithms.Request) algorithms.Response {
+	w, c, control := s.Shown(), s.Link.Shown(1, s.c), s.next[r.Worker]
+	pass, local := s.opts.steps(s.Problem.Train.Clients[r.Device].X.Rows, r.Steps)
 	copy(control, c)
-	f.controls.AddTo(r.Device, -1, control)
+	s.controls.AddTo(r.Device, -1, control)
 	limited := r
 	limited.Steps = local
-	change, _ := f.Descend(limited, w, kit.Pull{Center: w, Slope: control})
+	change, _ := s.Descend(limited, w, kit.Pull{Center: w, Slope: control})
 	for j := range change {
 		change[j] -= w[j]
 	}
 	switch {
-	case f.opts.Option == optionII:
-		step := f.opts.At(r.Round, f.opts.Step)
+	case s.opts.Option == optionII:
+		step := s.opts.At(r.Round, s.opts.Step)
 		if step == 0 { // the schedule has ended: nothing is known
 			clear(control)
 			break
 		}
 		// With momentum K is the sum of the weights of gradients.
-		inverse := 1 / (normalizer(f.opts.Updates(f.Problem.Train.Clients[r.Device].X.Rows, local), f.opts.Momentum, 0) * step)
+		inverse := 1 /
+			(normalizer(s.opts.Updates(s.Problem.Train.Clients[r.Device].X.Rows, local), s.opts.Momentum, 0) * step)
 		for j := range control {
 			control[j] = -c[j] - float64(change[j]*inverse)
 		}
 	case pass == 0:
 		clear(control)
 	default:
-		f.Gradient(r, w, pass, control)
-		f.controls.AddTo(r.Device, -1, control)
+		s.Gradient(r, w, pass, control)
+		s.controls.AddTo(r.Device, -1, control)
 	}
-	work := algorithms.Work{Steps: pass + local, FLOPs: f.FLOPs(r.Device, pass+local)}
-	f.Finish(r, change, &work)
-	f.Finish(r, control, &work)
-	f.Changes.Store(r.Device, change)
-	f.updates.Store(r.Device, control)
-	return work
+	response := algorithms.Response{Steps: pass + local, FLOPs: s.FLOPs(r.Device, pass+local)}
+	s.Finish(r, change, &response)
+	s.Finish(r, control, &response)
+	s.Changes.Store(r.Device, change)
+	s.updates.Store(r.Device, control)
+	return response
 }
 
 // Commit takes the device's changes into the round, that of the model multiplied by a weight.
-func (f *scaffold) Commit(device int, weight float64) {
-	f.updates.AddTo(device, f.WeightOf(device), f.sum)
-	f.controls.Add(device, 1, f.updates.At(device, f.Space))
-	f.updates.Release(device)
-	f.GlobalModel.Commit(device, weight)
+func (s *scaffold) Commit(device int, weight float64) {
+	s.updates.AddTo(device, s.WeightOf(device), s.sum)
+	s.controls.Add(device, 1, s.updates.At(device, s.Space))
+	s.updates.Release(device)
+	s.GlobalModel.Commit(device, weight)
 }
 
 // Discard forgets the device's changes.
-func (f *scaffold) Discard(device int) {
-	f.updates.Release(device)
-	f.GlobalModel.Discard(device)
+func (s *scaffold) Discard(device int) {
+	s.updates.Release(device)
+	s.GlobalModel.Discard(device)
 }
 
 // End takes the step of w, and brings c up to date.
-func (f *scaffold) End() (float64, error) {
-	if f.Round.Weight == 0 {
-		return f.Link.Take(), nil
+func (s *scaffold) End() (float64, error) {
+	if s.Round.Weight == 0 {
+		return s.Link.Take(), nil
 	}
-	responses := f.Round.FLOPs
-	kernel.Axpy(1/f.total, f.sum, f.c)
-	return f.Round.Apply(f.Weights(), f.opts.ServerStep) + responses + 2*float64(len(f.c)) + f.Link.Take(), nil
+	responses := s.Round.FLOPs
+	kernel.Axpy(1/s.total, s.sum, s.c)
+	return s.Round.Apply(s.Weights(), s.opts.ServerStep) + responses + 2*float64(len(s.c)) + s.Link.Take(), nil
 }
 
 // State codes w, c, the control variates of devices and the changes under way.
-func (f *scaffold) State(c *state.Coder) {
-	f.GlobalModel.State(c)
-	c.Float64s(f.c)
-	f.controls.State(c)
-	f.updates.State(c)
+func (s *scaffold) State(c *state.Coder) {
+	s.GlobalModel.State(c)
+	c.Float64s(s.c)
+	s.controls.State(c)
+	s.updates.State(c)
 }
 
 // Update returns the change of w, or that of the control variate if only this is not finite.
-func (f *scaffold) Update(device int) algorithms.Update {
-	if u := f.updates.Update("change of the control variate", device); !u.Finite() {
+func (s *scaffold) Update(device int) algorithms.Update {
+	if u := s.updates.Update("change of the control variate", device); !u.Finite() {
 		return u
 	}
-	return f.GlobalModel.Update(device)
+	return s.GlobalModel.Update(device)
 }

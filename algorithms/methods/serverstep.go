@@ -19,8 +19,11 @@ type serverStep interface {
 
 type fedAvgMOptions struct {
 	kit.AverageOptions
-	ServerStep     float64 `toml:"server_step" doc:"step size eta of the server, w += eta v"`
-	ServerMomentum float64 `toml:"server_momentum" doc:"beta of the server's momentum v = beta v + d, d the mean change of a round; 0 is FedAvg with a server step"`
+	// step size eta of the server, w += eta v
+	ServerStep float64 `toml:"server_step"`
+	// beta of the server's momentum v = beta v + d, d the mean change of a round; 0 is FedAvg with
+	// a server step
+	ServerMomentum float64 `toml:"server_momentum"`
 }
 
 func (o *fedAvgMOptions) Validate(c *config.Checker) {
@@ -35,10 +38,14 @@ func checkServerStep(c *config.Checker, step float64) {
 
 type adaptiveOptions struct {
 	kit.AverageOptions
-	ServerStep float64 `toml:"server_step" doc:"step size eta of the server, w += eta m/(sqrt(v) + tau), by value"`
-	Beta1      float64 `toml:"beta1" doc:"beta1 of the mean change m = beta1 m + (1 - beta1) d, d the mean change of a round"`
-	Tau        float64 `toml:"tau" doc:"tau of the denominator: how adaptive the server is; large: not at all"`
-	VStart     float64 `toml:"v_start" doc:"v starts at v_start tau^2; 1 as in the paper"`
+	// step size eta of the server, w += eta m/(sqrt(v) + tau), by value
+	ServerStep float64 `toml:"server_step"`
+	// beta1 of the mean change m = beta1 m + (1 - beta1) d, d the mean change of a round
+	Beta1 float64 `toml:"beta1"`
+	// tau of the denominator: how adaptive the server is; large: not at all
+	Tau float64 `toml:"tau"`
+	// v starts at v_start tau^2; 1 as in the paper
+	VStart float64 `toml:"v_start"`
 }
 
 func (o *adaptiveOptions) Validate(c *config.Checker) {
@@ -54,7 +61,8 @@ func (o *adaptiveOptions) adaptive() *adaptiveOptions { return o }
 // decayingOptions are the settings of FedAdam and FedYogi.
 type decayingOptions struct {
 	adaptiveOptions
-	Beta2 float64 `toml:"beta2" doc:"beta2 of the mean square v"`
+	// beta2 of the mean square v
+	Beta2 float64 `toml:"beta2"`
 }
 
 func (o *decayingOptions) Validate(c *config.Checker) {
@@ -64,57 +72,70 @@ func (o *decayingOptions) Validate(c *config.Checker) {
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "fedavgm",
-		Summary:   "federated averaging with momentum of the server",
-		Reference: "Hsu, Qi, Brown: Measuring the Effects of Non-Identical Data Distribution for Federated Visual Classification, 2019",
-		Describe:  kit.Averaging,
+		Name:    "fedavgm",
+		Summary: "averaging with momentum of the server",
+		Reference: "Hsu, Qi, Brown: Measuring the Effects of Non-Identical Data Distribution for Federated Visual " +
+			"Classification, 2019",
+		Describe: kit.Averaging,
 		Options: func() algorithms.Options {
 			return &fedAvgMOptions{AverageOptions: kit.DefaultAverage(kit.ByRows), ServerStep: 1, ServerMomentum: 0.9}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts := o.(*fedAvgMOptions)
 			f := newFedAvg(s, opts.AverageOptions, 0)
-			f.server = &serverMomentum{eta: opts.ServerStep, beta: opts.ServerMomentum, v: make([]float64, s.Problem.Values())}
+			f.server = &serverMomentum{eta: opts.ServerStep, beta: opts.ServerMomentum,
+				v: make([]float64, s.Problem.Values())}
 			return f, nil
 		},
 	})
 	adaptive := func(beta1 float64) adaptiveOptions {
-		return adaptiveOptions{AverageOptions: kit.DefaultAverage(kit.ByRows), ServerStep: 0.1, Beta1: beta1, Tau: 1e-3, VStart: 1}
+		return adaptiveOptions{AverageOptions: kit.DefaultAverage(kit.ByRows), ServerStep: 0.1, Beta1: beta1, Tau: 1e-3,
+			VStart: 1}
 	}
 	for _, m := range []struct {
-		name, rule string
-		options    func() algorithms.Options
-		square     func(beta2, v, d2 float64) float64
-		flops      float64 // of a value of v
+		name, steps, rule string
+		options           func() algorithms.Options
+		square            func(beta2, v, d2 float64) float64
+		flops             float64 // of a value of v
 	}{
-		{"fedadagrad", "the sum of squares of its changes", func() algorithms.Options { o := adaptive(0); return &o }, sumOfSquares, 2},
-		{"fedadam", "the mean square of its changes", func() algorithms.Options { return &decayingOptions{adaptive(0.9), 0.99} }, meanSquare, 4},
-		{"fedyogi", "a mean square of its changes that moves in bounded steps", func() algorithms.Options { return &decayingOptions{adaptive(0.9), 0.99} }, yogi, 3},
+		{"fedadagrad", "Adagrad", "the sum of squares of its changes",
+			func() algorithms.Options { o := adaptive(0); return &o }, sumOfSquares, 2},
+		{"fedadam", "Adam", "the mean square of its changes",
+			func() algorithms.Options { return &decayingOptions{adaptive(0.9), 0.99} }, meanSquare, 4},
+		{"fedyogi", "Yogi", "a mean square of its changes that moves in bounded steps",
+			func() algorithms.Options { return &decayingOptions{adaptive(0.9), 0.99} }, yogi, 3},
 	} {
 		kit.Register(algorithms.Factory{
-			Name:      m.name,
-			Summary:   "federated averaging with adaptive steps of the server: it divides the step of each value by the root of " + m.rule,
-			Reference: "Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar, McMahan: Adaptive Federated Optimization, ICLR 2021, Algorithm 2",
-			Describe:  kit.Averaging,
-			Options:   m.options,
+			Name: m.name,
+			Summary: "averaging with " + m.steps + " steps of the server; the step of each value is divided by " +
+				"the root of " + m.rule,
+			Reference: "Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar, McMahan: " +
+				"Adaptive Federated Optimization, ICLR 2021, Algorithm 2",
+			Describe: kit.Averaging,
+			Options:  m.options,
 			New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
-				opts := *o.(interface{ adaptive() *adaptiveOptions }).adaptive()
-				a := &adaptiveStep{
-					adaptiveOptions: opts, square: m.square, flops: 8 + m.flops,
-					m: make([]float64, s.Problem.Values()), v: make([]float64, s.Problem.Values()),
-				}
-				if o, ok := o.(*decayingOptions); ok {
-					a.beta2 = o.Beta2
-				}
-				for j := range a.v {
-					a.v[j] = opts.VStart * float64(opts.Tau*opts.Tau)
-				}
-				f := newFedAvg(s, opts.AverageOptions, 0)
-				f.server = a
+				step := newAdaptiveStep(s, o)
+				step.square, step.flops = m.square, 8+m.flops
+				f := newFedAvg(s, step.AverageOptions, 0)
+				f.server = step
 				return f, nil
 			},
 		})
 	}
+}
+
+func newAdaptiveStep(s algorithms.Setup, o algorithms.Options) *adaptiveStep {
+	a := &adaptiveStep{
+		adaptiveOptions: *o.(interface{ adaptive() *adaptiveOptions }).adaptive(),
+		m:               make([]float64, s.Problem.Values()), v: make([]float64, s.Problem.Values()),
+	}
+	if o, ok := o.(*decayingOptions); ok {
+		a.beta2 = o.Beta2
+	}
+	for j := range a.v {
+		a.v[j] = a.VStart * float64(a.Tau*a.Tau)
+	}
+	return a
 }
 
 // serverMomentum is the step of FedAvgM: v = beta v + d, w += eta v, v = 0 at first.

@@ -8,7 +8,8 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
-	"fedsim/algorithms/privacy"
+	"fedsim/internal/rooms/privacy"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
@@ -20,8 +21,8 @@ type textbook struct {
 
 // step takes the server's step along the changes of devices with weights p, of which each
 // made tau steps with the normalizer norm.
-func (b *textbook) step(name string, changes [][]float64, p, tau, norm []float64) {
-	n, d := 0.0, make([]float64, len(b.w))
+func (te *textbook) step(name string, changes [][]float64, p, tau, norm []float64) {
+	n, d := 0.0, make([]float64, len(te.w))
 	for k, change := range changes {
 		n += p[k]
 		scale := p[k]
@@ -41,30 +42,30 @@ func (b *textbook) step(name string, changes [][]float64, p, tau, norm []float64
 		mean := x / n
 		sign := 0.0
 		switch square := mean * mean; {
-		case b.v[j] > square:
+		case te.v[j] > square:
 			sign = 1
-		case b.v[j] < square:
+		case te.v[j] < square:
 			sign = -1
 		}
 		switch name {
 		case "fednova":
-			b.w[j] += float64(effective / n / n * x)
+			te.w[j] += float64(effective / n / n * x)
 			continue
 		case "fedavgm":
-			b.v[j] = float64(beta*b.v[j]) + mean
-			b.w[j] += b.v[j]
+			te.v[j] = float64(beta*te.v[j]) + mean
+			te.w[j] += te.v[j]
 			continue
 		case "fedadagrad":
-			b.m[j] = mean
-			b.v[j] += float64(mean * mean)
+			te.m[j] = mean
+			te.v[j] += float64(mean * mean)
 		case "fedadam":
-			b.m[j] = float64(beta1*b.m[j]) + float64((1-beta1)*mean)
-			b.v[j] = float64(beta2*b.v[j]) + float64((1-beta2)*float64(mean*mean))
+			te.m[j] = float64(beta1*te.m[j]) + float64((1-beta1)*mean)
+			te.v[j] = float64(beta2*te.v[j]) + float64((1-beta2)*float64(mean*mean))
 		case "fedyogi":
-			b.m[j] = float64(beta1*b.m[j]) + float64((1-beta1)*mean)
-			b.v[j] -= float64((1-beta2)*float64(mean*mean)) * sign
+			te.m[j] = float64(beta1*te.m[j]) + float64((1-beta1)*mean)
+			te.v[j] -= float64((1-beta2)*float64(mean*mean)) * sign
 		}
-		b.w[j] += float64(0.1*b.m[j]) / (math.Sqrt(b.v[j]) + eps)
+		te.w[j] += float64(0.1*te.m[j]) / (math.Sqrt(te.v[j]) + eps)
 	}
 }
 
@@ -132,9 +133,8 @@ func TestAveragingMethodsAreTheirTextbookLoops(t *testing.T) {
 					copy(b.w, got)
 				}
 				for j, x := range got {
-					if math.Float64bits(x) != math.Float64bits(b.w[j]) {
-						t.Fatalf("%s, round %d: w[%d] = %.17g, of the textbook %.17g", name, h, j, x, b.w[j])
-					}
+					expect.Must(t, math.Float64bits(x) == math.Float64bits(b.w[j]),
+						"%s, round %d: w[%d] = %.17g, of the textbook %.17g", name, h, j, x, b.w[j])
 				}
 			}
 		}
@@ -144,7 +144,8 @@ func TestAveragingMethodsAreTheirTextbookLoops(t *testing.T) {
 // A server step costs what docs/methods.md says.
 func TestFLOPsOfServerSteps(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
-	for name, step := range map[string]float64{"fedavg": 2, "fedavgm": 5, "fedadagrad": 11, "fedadam": 13, "fedyogi": 12, "fednova": 2} {
+	for name, step := range map[string]float64{"fedavg": 2, "fedavgm": 5, "fedadagrad": 11, "fedadam": 13,
+		"fedyogi": 12, "fednova": 2} {
 		a := start(t, name, p, c, smaller)
 		a.Begin()
 		for k := range 3 {
@@ -152,9 +153,8 @@ func TestFLOPsOfServerSteps(t *testing.T) {
 			a.Commit(k, 1)
 		}
 		want := (3*2 + step) * 9
-		if got, _ := a.End(); got != want {
-			t.Errorf("%s: %g FLOPs of the server, want %g", name, got, want)
-		}
+		got, _ := a.End()
+		expect.That(t, got == want, "%s: %g FLOPs of the server, want %g", name, got, want)
 	}
 }
 
@@ -173,19 +173,15 @@ func TestServerStepsArePrivate(t *testing.T) {
 		case *fedAvgMOptions:
 			o.Weights, o.ServerMomentum = kit.Equally, 0
 		}
-		a, err := f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: 2, Seed: 5, Privacy: &guarded, Cohort: 4}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		setup := algorithms.Setup{Problem: p, Coupling: c, Workers: 2, Seed: 5, Guard: guarded.NewGuard(4, 5)}
+		a := expect.Value(f.New(setup, o))(t)
 		for h := range 5 {
 			round(a, p, h, algorithms.NoLimit, nil)
 		}
 		models[name] = slices.Clone(a.Model().W.Row(0))
 	}
 	nearVector(t, "w", models["fedavgm"], models["fedavg"], 1e-12)
-	if fmt.Sprint(models["fedavg"]) == fmt.Sprint(make([]float64, 9)) {
-		t.Error("nothing was learned")
-	}
+	expect.That(t, fmt.Sprint(models["fedavg"]) != fmt.Sprint(make([]float64, 9)), "nothing was learned")
 }
 
 // On devices with equal steps FedNova is FedAvg, for softmax and networks, and with any local

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
@@ -50,9 +51,8 @@ func TestMethodsResumeFromTheirState(t *testing.T) {
 			resumed := start(t, name, p, coupling, impatient)
 			r := state.Reading(&kept)
 			resumed.(algorithms.Stateful).State(r)
-			if w.Err() != nil || r.Err() != nil || kept.Len() > 0 {
-				t.Fatalf("%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
-			}
+			expect.Must(t, w.Err() == nil && r.Err() == nil && kept.Len() <= 0,
+				"%v, %v; %d bytes left", w.Err(), r.Err(), kept.Len())
 			for _, a := range []algorithms.Algorithm{whole, resumed} {
 				if late {
 					a := a.(algorithms.Asynchronous)
@@ -132,8 +132,7 @@ func TestLateWorkIsInTheState(t *testing.T) {
 		}
 		late(whole, 2, algorithms.NoLimit)
 		late(resumed, 2, algorithms.NoLimit)
-		if err := same(snapshot(whole), snapshot(resumed)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		err := same(snapshot(whole), snapshot(resumed))
+		expect.That(t, err == nil, "%s: %v", name, err)
 	}
 }

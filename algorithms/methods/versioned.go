@@ -22,7 +22,19 @@ type versionedModel struct {
 }
 
 func newVersionedModel(s algorithms.Setup, o kit.AverageOptions, mu float64, refuse int) versionedModel {
-	return versionedModel{GlobalModel: kit.NewGlobalModel(s, o, mu), sent: newVersions(s.Problem.Clients()), refuse: refuse}
+	return versionedModel{GlobalModel: kit.NewGlobalModel(s, o, mu), sent: newVersions(s.Problem.Clients()),
+		refuse: refuse}
+}
+
+// versioned describes a method without rounds, whose server computes so many FLOPs for each response and each step,
+// on so many responses, and takes those up to a staleness; 0: all. Otherwise its work depends on what it refuses.
+func versioned(response, step float64, every, most int) algorithms.Description {
+	d := algorithms.Description{Model: algorithms.Versions, Asynchronous: algorithms.Yes,
+		Protocol: algorithms.WithoutRounds, Messages: algorithms.Messages{Coded: true}}
+	if most == 0 {
+		d.Work.Server = &algorithms.ServerWork{Response: response, Step: step, Every: every}
+	}
+	return d
 }
 
 // above returns the staleness from which on a server refuses responses that accepts at most so
@@ -43,7 +55,7 @@ func (m *versionedModel) Send(device int) (int, error) {
 
 // Solve makes the device's local steps from the w it was sent. The schedule of step sizes
 // counts the server's steps before that w.
-func (m *versionedModel) Solve(r algorithms.Request) algorithms.Work {
+func (m *versionedModel) Solve(r algorithms.Request) algorithms.Response {
 	from, version := m.sent.held(r.Device)
 	r.Round = version
 	return m.SolveFrom(r, from)

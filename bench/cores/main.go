@@ -48,7 +48,8 @@ func run(args []string, out, log io.Writer) int {
 		return 2
 	}
 	if flags.NArg() > 0 || *repetitions < 1 || *rounds < 0 || *points < 1 {
-		fmt.Fprintln(log, "cores: no arguments are allowed, -repetitions and -points must be at least 1 and -rounds not negative")
+		fmt.Fprintln(log,
+			"cores: no arguments are allowed, -repetitions and -points must be at least 1 and -rounds not negative")
 		return 2
 	}
 	if err := compare(out, *repetitions, *rounds, *points); err != nil {
@@ -87,8 +88,9 @@ func compare(out io.Writer, repetitions, rounds, points int) error {
 			}
 			one, two, ratio = append(one, a), append(two, b), append(ratio, a/b)
 		}
-		fmt.Fprintf(out, "| %-24s | %8.3g s | %8.3g s | %6.2f | %-16s | %13.2f | %-8g |\n", w.name, median(one), median(two), median(ratio),
-			fmt.Sprintf("%.2f to %.2f", slices.Min(ratio), slices.Max(ratio)), slices.Min(one)/slices.Min(two), w.bar)
+		fmt.Fprintf(out, "| %-24s | %8.3g s | %8.3g s | %6.2f | %-16s | %13.2f | %-8g |\n", w.name, median(one),
+			median(two), median(ratio), fmt.Sprintf("%.2f to %.2f", slices.Min(ratio), slices.Max(ratio)),
+			slices.Min(one)/slices.Min(two), w.bar)
 	}
 	return planned(out, program, dir, repetitions, points)
 }

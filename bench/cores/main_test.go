@@ -33,7 +33,8 @@ func TestCompare(t *testing.T) {
 func TestSpent(t *testing.T) {
 	start := time.Unix(100, 0)
 	end := start.Add(5 * time.Second)
-	r := &rundir.Results{Manifest: rundir.Manifest{Clock: &rundir.Clock{Started: start, Finished: &end}}, Runs: []results.Run{{WallS: 3}}}
+	r := &rundir.Results{Manifest: rundir.Manifest{Clock: &rundir.Clock{Started: start, Finished: &end}},
+		Runs: []results.Run{{WallS: 3}}}
 	if s, err := spent(r); s != 3 || err != nil {
 		t.Errorf("a single run: %g s, %v", s, err)
 	}

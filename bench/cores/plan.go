@@ -20,12 +20,11 @@ func shortRuns(path string, points int) error {
 	}
 	return os.WriteFile(path, fmt.Appendf(nil, `name = "short"
 [problem]
-warm_omega = 3
+regularizer_options.warm_start = 3
 [devices]
 clock_ghz = 0.016
 flops_per_cycle = 0.01
-spread = "log-normal"
-spread_width = 1
+speed_spread = 1
 [network]
 profile = "lte"
 jitter = 0.3
@@ -53,27 +52,29 @@ func planned(out io.Writer, p runs.Program, dir string, repetitions, points int)
 	steps := []string{"run, two workers", "plan", "work, one process", "work, two processes", "merge"}
 	times := make([][]float64, len(steps))
 	for range repetitions {
-		if err := call(p, "plan", scenario, "-o", filepath.Join(dir, "one")); err != nil {
+		if err := call(p, "plan", "make", scenario, "-o", filepath.Join(dir, "one")); err != nil {
 			return err
 		}
 		for i, step := range []func() error{
 			func() error {
 				return call(p, "run", scenario, "--out", filepath.Join(dir, "run"), "--force", "-q", "--workers=2")
 			},
-			func() error { return call(p, "plan", scenario, "-o", filepath.Join(dir, "two")) },
-			func() error { return call(p, "work", filepath.Join(dir, "one"), "--workers=1", "-q") },
+			func() error { return call(p, "plan", "make", scenario, "-o", filepath.Join(dir, "two")) },
+			func() error { return call(p, "plan", "work", filepath.Join(dir, "one"), "--workers=1", "-q") },
 			func() error {
 				plan := filepath.Join(dir, "two")
 				other := make(chan error)
-				go func() { other <- call(p, "work", plan, "--workers=1", "-q") }()
-				err := call(p, "work", plan, "--workers=1", "-q")
+				go func() { other <- call(p, "plan", "work", plan, "--workers=1", "-q") }()
+				err := call(p, "plan", "work", plan, "--workers=1", "-q")
 				if wrong := <-other; err == nil {
 					err = wrong
 				}
 				return err
 			},
 			func() error {
-				return call(p, "merge", filepath.Join(dir, "two"), "--out", filepath.Join(dir, "merged"), "--force", "-q")
+				return call(p, "plan", "merge", filepath.Join(dir, "two"),
+					"--out", filepath.Join(dir, "merged"), "--force",
+					"-q")
 			},
 		} {
 			start := time.Now()
@@ -94,7 +95,8 @@ func planned(out io.Writer, p runs.Program, dir string, repetitions, points int)
 		t = append(t, median(times[i]))
 		fmt.Fprintf(out, "| %-28s | %8.3g s |\n", step, t[i])
 	}
-	fmt.Fprintf(out, "\nTwo processes: %.2f times as fast as one (at least 1.9). Their work takes %.2f times as long as the run (at most 1.15), %.2f times with plan and merge.\n",
+	fmt.Fprintf(out, "\nTwo processes: %.2f times as fast as one (at least 1.9). Their work takes %.2f times as long "+
+		"as the run (at most 1.15), %.2f times with plan and merge.\n",
 		t[2]/t[3], t[3]/t[0], (t[1]+t[3]+t[4])/t[0])
 	return nil
 }
@@ -102,7 +104,7 @@ func planned(out io.Writer, p runs.Program, dir string, repetitions, points int)
 // call runs fedsim. A worker has one core, also for its garbage collector.
 func call(p runs.Program, args ...string) error {
 	cmd := exec.Command(string(p), args...)
-	if args[0] == "work" {
+	if args[1] == "work" {
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 	}
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -4,7 +4,7 @@
 //	cd bench && go run ./growth
 //
 // It builds fedsim and runs the scenarios million and million-events with other sizes. Time
-// and memory come from the clock section of the manifests. docs/performance.md has the
+// and memory come from the clock section of the manifests. bench/README.md has the
 // results.
 package main
 

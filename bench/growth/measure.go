@@ -31,7 +31,9 @@ func measure(p runs.Program, dir string, s sweep, size int) (point, error) {
 func (s sweep) point(r *rundir.Results, size int) (point, error) {
 	clock := r.Manifest.Clock
 	if len(r.Runs) != 1 || clock == nil || clock.PeakMemoryBytes == 0 {
-		return point{}, fmt.Errorf("scenario %s: %d runs, clock %+v: must be one run with its peak memory, which some systems do not report", s.scenario, len(r.Runs), clock)
+		return point{},
+			fmt.Errorf("scenario %s: %d runs, clock %+v: must be one run with its peak memory, "+
+				"which some systems do not report", s.scenario, len(r.Runs), clock)
 	}
 	run := &r.Runs[0]
 	if len(run.Rounds) == 0 || run.Rounds[len(run.Rounds)-1].Round == 0 {

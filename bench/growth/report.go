@@ -13,7 +13,8 @@ import (
 // and its ratio to that of the first point of the sweep.
 func printTable(out io.Writer, all []sweep, measured [][]point) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %-28s | %10s | %10s | %10s | %10s | %10s |\n", "varied quantity", "count", "round", "per unit", "to first", "memory")
+	fmt.Fprintf(&b, "| %-28s | %10s | %10s | %10s | %10s | %10s |\n", "varied quantity", "count", "round", "per unit",
+		"to first", "memory")
 	fmt.Fprintln(&b, "|---|---:|---:|---:|---:|---:|")
 	for i, s := range all {
 		for _, p := range measured[i] {
@@ -24,8 +25,10 @@ func printTable(out io.Writer, all []sweep, measured [][]point) error {
 	}
 	for i, s := range all {
 		if n := len(measured[i]); n > 1 {
-			fmt.Fprintf(&b, "\n%s: between the last two points, time grows with power %.2f and memory with power %.2f\n",
-				s.name, power(measured[i], func(p point) float64 { return p.round }), power(measured[i], func(p point) float64 { return p.bytes }))
+			fmt.Fprintf(&b,
+				"\n%s: between the last two points, time grows with power %.2f and memory with power %.2f\n", s.name,
+				power(measured[i], func(p point) float64 { return p.round }),
+				power(measured[i], func(p point) float64 { return p.bytes }))
 		}
 	}
 	_, err := io.WriteString(out, b.String())

@@ -20,15 +20,18 @@ func sweeps() []sweep {
 	decades := []int{1000, 10_000, 100_000, 1_000_000}
 	return []sweep{
 		{name: "devices", scenario: "million", sizes: decades, set: devices},
-		{name: "rows of each of 100 devices", scenario: "million", sizes: []int{20, 200, 2000, 20_000}, set: func(n int) []string {
-			return append(devices(100), rows(n, n)...)
-		}},
-		{name: "features of 300 devices", scenario: "million", sizes: []int{5, 50, 500, 5000}, set: func(d int) []string {
-			return append(devices(300), key("data.synthetic.features", d))
-		}},
-		{name: "events, without learning", scenario: "million-events", sizes: decades, events: true, set: func(m int) []string {
-			return []string{key("data.synthetic.clients", m)}
-		}},
+		{name: "rows of each of 100 devices", scenario: "million", sizes: []int{20, 200, 2000, 20_000},
+			set: func(n int) []string {
+				return append(devices(100), rows(n, n)...)
+			}},
+		{name: "features of 300 devices", scenario: "million", sizes: []int{5, 50, 500, 5000},
+			set: func(d int) []string {
+				return append(devices(300), key("data.synthetic.features", d))
+			}},
+		{name: "events, without learning", scenario: "million-events", sizes: decades, events: true,
+			set: func(m int) []string {
+				return []string{key("data.synthetic.clients", m)}
+			}},
 	}
 }
 

@@ -1,6 +1,6 @@
 """Calibrates on logs of the rig and compares the others: compare.py FEDSIM DIR LAYER...
 
-It prints the tables of docs/validation.md, in Markdown.
+It prints the tables of bench/rig/README.md, in Markdown.
 """
 
 from __future__ import annotations

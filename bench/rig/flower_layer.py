@@ -43,7 +43,7 @@ def runs(out: Path) -> list[dict[str, Any]]:
         for i in range(repeat):
             name = own["name"] + (f"-{i + 1}" if i else "")
             rounds = CUT_ROUNDS + (own.get("kill", {}).get("round", 0)) if cut else ROUNDS
-            settings = {"federation.protocol": "wait-for-all", "network.runtime": "flower-1.41"}
+            settings = {"federation.protocol": "wait-for-all", "overhead.runtime": "flower-1.41"}
             if "timeout_s" in own:
                 settings["federation.detect_s"] = own["timeout_s"]
             plan = {**own, "name": name, "plan": own["name"], "rounds": rounds}

@@ -1,4 +1,7 @@
-"""A run, in namespaces of its own; its argument is its configuration as JSON. They vanish, with all processes, when it ends."""
+"""A run in its own namespaces; its argument is its configuration as JSON.
+
+The namespaces and all processes end with it.
+"""
 
 from __future__ import annotations
 
@@ -120,8 +123,8 @@ def settings(run: dict[str, Any]) -> dict[str, Any]:
     if run["clients_per_round"]:
         keys["federation.clients_per_round"] = run["clients_per_round"]
     if run["cell_mbps"]:
-        keys["network.cells"] = 1
-        keys["network.cell_down_mbps"] = keys["network.cell_up_mbps"] = run["cell_mbps"]
+        keys["network.shared.cells"] = 1
+        keys["network.shared.cell_down_mbps"] = keys["network.shared.cell_up_mbps"] = run["cell_mbps"]
         keys["description"] = f"cell with a {run['cell']} queue"  # scenarios have the fair one
     return keys
 

@@ -81,7 +81,6 @@ def train(module: nn.Module, x: torch.Tensor, y: torch.Tensor, batches, step: fl
 
 
 if __name__ == "__main__":
-    from pyfedsim import serve
-    from pyfedsim.torch import Model
+    from pyfedsim import TorchModel, serve
 
-    serve(Model(MODULES[sys.argv[1]]))
+    serve(TorchModel(MODULES[sys.argv[1]]))

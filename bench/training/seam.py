@@ -22,7 +22,7 @@ from typing import Any
 import pyfedsim
 import torch
 from pyfedsim._threads import limit_blas
-from pyfedsim.torch import Model
+from pyfedsim import TorchModel
 from torch import nn
 
 CLIENTS, ROWS, STEP = 100, 60, 0.05
@@ -81,7 +81,7 @@ def loop(batch: int, rounds: int) -> float:
     return (time.perf_counter() - began) / rounds
 
 
-class Timed(Model):
+class Timed(TorchModel):
     """A model that notes when it has computed gradients, in a file of the folder TIMES."""
 
     def mapped(self, w: Any, g: Any) -> None:
@@ -107,8 +107,10 @@ def seam(batch: int, rounds: int, processes: int) -> float:
         },
         "problem": {
             "model": "external",
-            "command": [sys.executable, str(Path(__file__).resolve()), "--serve"],
-            "processes": processes,
+            "program": {
+                "command": [sys.executable, str(Path(__file__).resolve()), "--serve"],
+                "processes": processes,
+            },
             "regularizer": "independent",
         },
         "run": {"rounds": 1 + rounds, "eval_every": 1000},

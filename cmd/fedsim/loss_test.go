@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fedsim/cmd/fedsim/command"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
@@ -59,7 +60,9 @@ func (h huber) Traits() mtl.LossTraits {
 type slowHuber struct{ huber }
 
 func init() {
-	mtl.RegisterLoss(mtl.LossFactory{Name: "slow-huber", New: func(cfg *mtl.Config) mtl.Loss { return slowHuber{huber{cfg.Smoothing}} }})
+	mtl.RegisterLoss(
+		mtl.LossFactory{Name: "slow-huber",
+			New: func(cfg *mtl.Config) mtl.Loss { return slowHuber{huber{cfg.Smoothing}} }})
 }
 
 func (h slowHuber) Traits() mtl.LossTraits {
@@ -79,9 +82,9 @@ clients = 6
 features = 10
 
 [problem]
-smoothing = 0.4
+loss_options.smoothing = 0.4
 lambda = 3e-2
-warm_omega = 3
+regularizer_options.warm_start = 3
 
 [run]
 rounds = 200
@@ -102,13 +105,16 @@ func fedsim(t *testing.T, args ...string) (exit int, stdout, stderr string) {
 // messages, and dual methods and the central solver minimize it. Weak duality holds in every
 // round.
 func TestLossPlugin(t *testing.T) {
-	if exit, list, _ := fedsim(t, "algorithms"); exit != 0 || !strings.Contains(list, "  huber: (z - y)^2/2 if abs(z - y) <= g;") {
-		t.Errorf("fedsim algorithms exits with %d and lists %s", exit, list)
+	if exit, list, _ := fedsim(t, "methods"); exit != 0 ||
+		!strings.Contains(list, "huber              loss       (z - y)^2/2 if abs(z - y) <= g") {
+		t.Errorf("fedsim methods exits with %d and lists %s", exit, list)
 	}
-	if _, about, _ := fedsim(t, "algorithms", "huber"); !strings.Contains(about, "is a^2/2 - ay, finite where: abs(a) <= g.\n  Huber: Robust") {
-		t.Errorf("fedsim algorithms huber prints %s", about)
+	if _, about, _ := fedsim(t, "methods", "huber"); !strings.Contains(about,
+		"is a^2/2 - ay, finite where: abs(a) <= g.\n  Huber: Robust") {
+		t.Errorf("fedsim methods huber prints %s", about)
 	}
-	if exit, _, message := fedsim(t, "run", "quickstart", "--set", "data.target=real", "--set", "problem.loss=hinge"); exit != 2 || !strings.Contains(message, "(absolute, huber, slow-huber, squared)") {
+	if exit, _, message := fedsim(t, "run", "deadline", "--set", "data.target=real", "--set",
+		"problem.loss=hinge"); exit != 2 || !strings.Contains(message, "(absolute, huber, slow-huber, squared)") {
 		t.Errorf("exit %d, %s", exit, message)
 	}
 
@@ -116,35 +122,27 @@ func TestLossPlugin(t *testing.T) {
 	var files [2][]byte
 	for i, loss := range []string{"huber", "slow-huber"} {
 		dir := filepath.Join(t.TempDir(), loss)
-		if exit, _, message := fedsim(t, "run", file, "--out", dir, "--set", "problem.loss="+loss); exit != 0 {
-			t.Fatalf("exit %d, %s", exit, message)
-		}
-		rounds := filetest.Read(t, filepath.Join(dir, "rounds.csv"))
-		files[i] = bytes.ReplaceAll(rounds, []byte(loss), []byte("loss"))
+		exit, _, message := fedsim(t, "run", file, "--out", dir, "--set", "problem.loss="+loss)
+		expect.Must(t, exit == 0, "exit %d, %s", exit, message)
+		exit, rounds, message := fedsim(t, "export", dir, "rounds")
+		expect.Must(t, exit == 0, "exit %d, %s", exit, message)
+		files[i] = bytes.ReplaceAll([]byte(rounds), []byte(loss), []byte("loss"))
 	}
-	if !bytes.Equal(files[0], files[1]) {
-		t.Error("the steps of the kernel differ from those of Step")
-	}
+	expect.That(t, bytes.Equal(files[0], files[1]), "the steps of the kernel differ from those of Step")
 
-	rows, err := csv.NewReader(bytes.NewReader(files[0])).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := expect.Value(csv.NewReader(bytes.NewReader(files[0])).ReadAll())(t)
 	number := func(row []string, column string) float64 {
 		return filetest.Number(t, row[slices.Index(rows[0], column)])
 	}
 	best := math.Inf(1)
 	for _, row := range rows[1:] {
-		if primal, dual, gap := number(row, "primal"), number(row, "dual"), number(row, "gap"); gap < -1e-9*math.Abs(primal) || math.Abs(gap-primal-dual) > 1e-9*math.Abs(primal) {
+		if primal, dual, gap := number(row, "primal"), number(row, "dual"),
+			number(row, "gap"); gap < -1e-9*math.Abs(primal) || math.Abs(gap-primal-dual) > 1e-9*math.Abs(primal) {
 			t.Errorf("P = %g, D = %g, gap %g", primal, dual, gap)
 		}
 		distance := number(row, "suboptimality")
-		if distance < 0 {
-			t.Errorf("the sub-optimality is %g: the reference is not a lower bound", distance)
-		}
+		expect.That(t, distance >= 0, "the sub-optimality is %g: the reference is not a lower bound", distance)
 		best = min(best, distance)
 	}
-	if best > 1e-3 {
-		t.Errorf("mocha gets to a sub-optimality of %g", best)
-	}
+	expect.That(t, best <= 1e-3, "mocha gets to a sub-optimality of %g", best)
 }

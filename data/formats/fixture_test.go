@@ -6,26 +6,21 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
 // loaded is Load that must not fail.
 func loaded(t filetest.T, cfg data.Config) *data.Set {
 	t.Helper()
-	set, err := data.Load(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := expect.Value(data.Load(cfg))(t)
 	return set
 }
 
 // prepared is Prepare that must not fail.
 func prepared(t filetest.T, cfg data.Config) *data.Split {
 	t.Helper()
-	split, err := data.Prepare(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	split := expect.Value(data.Prepare(cfg))(t)
 	return split
 }
 
@@ -37,7 +32,7 @@ func gathered(set *data.Set, err error) (*data.Set, error) {
 	return set, err
 }
 
-// held reports whether a set has test rows of its own.
+// held reports whether a set has published test rows.
 func held(set *data.Set) bool {
 	return slices.ContainsFunc(set.Clients, func(c data.Client) bool { return c.Held > 0 })
 }
@@ -56,9 +51,8 @@ func parseCSV(t testing.TB, text string, changes ...func(*data.Config)) (*data.S
 // refused reports whether an input is refused, which must be with a *ParseError.
 func refused(t *testing.T, err error) bool {
 	t.Helper()
-	if _, ok := errors.AsType[*data.ParseError](err); err != nil && !ok {
-		t.Fatalf("%T %v is not a *ParseError", err, err)
-	}
+	_, ok := errors.AsType[*data.ParseError](err)
+	expect.Must(t, err == nil || ok, "%T %v is not a *ParseError", err, err)
 	return err != nil
 }
 
@@ -68,15 +62,14 @@ func checkShape(t *testing.T, set *data.Set) {
 	t.Helper()
 	for k := range set.Clients {
 		task := &set.Clients[k]
-		if task.X.Cols != set.Features || len(task.Y) != task.X.Rows || len(task.X.Data) != task.X.Rows*task.X.Stride || task.X.Stride%data.Lane != 0 {
+		if task.X.Cols != set.Features || len(task.Y) != task.X.Rows || len(task.X.Data) != task.X.Rows*task.X.Stride ||
+			task.X.Stride%data.Lane != 0 {
 			t.Fatalf("task %d: %d rows, %d cols, stride %d, %d values, %d labels in a set of %d features",
 				k, task.X.Rows, task.X.Cols, task.X.Stride, len(task.X.Data), len(task.Y), set.Features)
 		}
 		for i := range task.X.Rows {
 			for _, pad := range task.X.Data[i*task.X.Stride+task.X.Cols : (i+1)*task.X.Stride] {
-				if pad != 0 {
-					t.Fatalf("task %d row %d: the padding is not zero", k, i)
-				}
+				expect.Must(t, pad == 0, "task %d row %d: the padding is not zero", k, i)
 			}
 		}
 	}

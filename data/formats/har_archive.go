@@ -82,6 +82,7 @@ func findHAR(files fs.FS, name string) (*data.Folder, error) {
 		}
 		return &data.Folder{Files: sub, Name: name + "/" + root}, nil
 	default:
-		return nil, inFile(name, "holds %d data sets (%s); give the folder of one", len(found), strings.Join(found, ", "))
+		return nil,
+			inFile(name, "holds %d data sets (%s); give the folder of one", len(found), strings.Join(found, ", "))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 )
@@ -45,17 +46,10 @@ func zipped(t testing.TB, folder string, files map[string]string) []byte {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		file, err := w.Create(folder + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := file.Write([]byte(files[name])); err != nil {
-			t.Fatal(err)
-		}
+		file := expect.Value(w.Create(folder + name))(t)
+		expect.Value(file.Write([]byte(files[name])))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	return packed.Bytes()
 }
 
@@ -65,9 +59,7 @@ func unpacked(t testing.TB, folder string, files map[string]string) string {
 	root := t.TempDir()
 	for name, content := range files {
 		path := filepath.Join(root, folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		filetest.Write(t, path, content)
 	}
 	return root
@@ -77,12 +69,15 @@ func TestReadHARLayouts(t *testing.T) {
 	const folder = "UCI HAR Dataset"
 	inner := zipped(t, folder+"/", tinyHAR())
 	for name, path := range map[string]string{
-		"zip":           filetest.New(t, "har.zip", inner),
-		"zip of files":  filetest.New(t, "har.zip", zipped(t, "", tinyHAR())),
-		"zip in a zip":  filetest.New(t, "har.zip", zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(inner), "UCI HAR Dataset.names": "x"})),
-		"with mac junk": filetest.New(t, "har.zip", zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(inner), "__MACOSX/UCI HAR Dataset.zip": "junk"})),
-		"folder":        filepath.Join(unpacked(t, folder, tinyHAR()), folder),
-		"parent":        unpacked(t, folder, tinyHAR()),
+		"zip":          filetest.New(t, "har.zip", inner),
+		"zip of files": filetest.New(t, "har.zip", zipped(t, "", tinyHAR())),
+		"zip in a zip": filetest.New(t, "har.zip",
+			zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(inner), "UCI HAR Dataset.names": "x"})),
+		"with mac junk": filetest.New(t, "har.zip",
+			zipped(t, "",
+				map[string]string{"UCI HAR Dataset.zip": string(inner), "__MACOSX/UCI HAR Dataset.zip": "junk"})),
+		"folder": filepath.Join(unpacked(t, folder, tinyHAR()), folder),
+		"parent": unpacked(t, folder, tinyHAR()),
 	} {
 		cfg := data.Defaults()
 		cfg.Source, cfg.Path = data.SourceHAR, path
@@ -92,17 +87,16 @@ func TestReadHARLayouts(t *testing.T) {
 			continue
 		}
 		checkShape(t, set)
-		if set.Name != "uci-har (SITTING against the rest)" || set.Generated {
-			t.Errorf("%s: set %q, generated %v", name, set.Name, set.Generated)
-		}
+		expect.That(t, set.Name == "uci-har (SITTING against the rest)" && !set.Generated,
+			"%s: set %q, generated %v", name, set.Name, set.Generated)
 		if diff := cmp.Diff([]string{"mean-X", "energy", "energy#2"}, set.FeatureNames); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		if len(set.Clients) != 2 || set.Clients[0].Name != "2" || set.Clients[1].Name != "10" {
-			t.Fatalf("%s: tasks %+v, want 2 and 10", name, set.Clients)
-		}
+		expect.Must(t, len(set.Clients) == 2 && set.Clients[0].Name == "2" && set.Clients[1].Name == "10",
+			"%s: tasks %+v, want 2 and 10", name, set.Clients)
 		two, ten := &set.Clients[0], &set.Clients[1]
-		if diff := cmp.Diff([][]float64{{4, 5, 6}, {7, 8, 9}, {0.1, -2, 3}}, [][]float64{two.X.Row(0), two.X.Row(1), ten.X.Row(0)}); diff != "" {
+		if diff := cmp.Diff([][]float64{{4, 5, 6}, {7, 8, 9}, {0.1, -2, 3}},
+			[][]float64{two.X.Row(0), two.X.Row(1), ten.X.Row(0)}); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if diff := cmp.Diff([][]float64{{-1, 1}, {1}}, [][]float64{two.Y, ten.Y}); diff != "" {
@@ -116,23 +110,38 @@ func TestReadHARErrors(t *testing.T) {
 		file, content, want string // content replaces a file of tinyHAR; "-" removes it
 	}{
 		{"train/X_train.txt", "1 2 3\n4 5 x6\n", `har.zip/UCI HAR Dataset/train/X_train.txt:2:5: "x6" is not a number`},
-		{"train/X_train.txt", "1 2 3\n4 nan 6\n", `har.zip/UCI HAR Dataset/train/X_train.txt:2:3: "nan" is not a finite number`},
-		{"train/X_train.txt", "1 2 3\n   4 5\n", `har.zip/UCI HAR Dataset/train/X_train.txt:2: has 2 values, features.txt names 3`},
-		{"train/X_train.txt", "1 2 3 4\n4 5 6\n", `har.zip/UCI HAR Dataset/train/X_train.txt:1:7: has more than the 3 values that features.txt names`},
-		{"train/X_train.txt", "1.0 2.0 3.0\n", `har.zip/UCI HAR Dataset/train/X_train.txt: has 1 rows, y_train.txt has 2`},
-		{"train/X_train.txt", "1 2 3\n4 5 6\n\n7 8 9\n", `har.zip/UCI HAR Dataset/train/X_train.txt:4: has more rows than the 2 of y_train.txt`},
-		{"train/X_train.txt", "1 2 3", `har.zip/UCI HAR Dataset/train/X_train.txt: is too short to have 2 rows of 3 values`},
-		{"train/X_train.txt", strings.Repeat(" ", 1<<17) + "1 2 3\n4 5 6\n", `har.zip/UCI HAR Dataset/train/X_train.txt:1: the line is too long for 3 values`},
+		{"train/X_train.txt", "1 2 3\n4 nan 6\n",
+			`har.zip/UCI HAR Dataset/train/X_train.txt:2:3: "nan" is not a finite number`},
+		{"train/X_train.txt", "1 2 3\n   4 5\n",
+			`har.zip/UCI HAR Dataset/train/X_train.txt:2: has 2 values, features.txt names 3`},
+		{"train/X_train.txt", "1 2 3 4\n4 5 6\n",
+			`har.zip/UCI HAR Dataset/train/X_train.txt:1:7: has more than the 3 values that features.txt names`},
+		{"train/X_train.txt", "1.0 2.0 3.0\n",
+			`har.zip/UCI HAR Dataset/train/X_train.txt: has 1 rows, y_train.txt has 2`},
+		{"train/X_train.txt", "1 2 3\n4 5 6\n\n7 8 9\n",
+			`har.zip/UCI HAR Dataset/train/X_train.txt:4: has more rows than the 2 of y_train.txt`},
+		{"train/X_train.txt", "1 2 3",
+			`har.zip/UCI HAR Dataset/train/X_train.txt: is too short to have 2 rows of 3 values`},
+		{"train/X_train.txt", strings.Repeat(" ", 1<<17) + "1 2 3\n4 5 6\n",
+			`har.zip/UCI HAR Dataset/train/X_train.txt:1: the line is too long for 3 values`},
 		{"test/X_test.txt", "-", `har.zip/UCI HAR Dataset/test/X_test.txt: the file is missing: file does not exist`},
-		{"train/X_train.txt", "-", `har.zip: has no train/X_train.txt, directly or in a folder: not the UCI HAR data set`},
+		{"train/X_train.txt", "-",
+			`har.zip: has no train/X_train.txt, directly or in a folder: not the UCI HAR data set`},
 		{"features.txt", "-", `har.zip/UCI HAR Dataset/features.txt: the file is missing: file does not exist`},
-		{"features.txt", "\n", `har.zip/UCI HAR Dataset/features.txt: the file is empty: must have lines with a number and a name`},
-		{"features.txt", "1 a\ntwo\n", `har.zip/UCI HAR Dataset/features.txt:2: "two" must be a number, a blank and a name`},
-		{"features.txt", strings.Repeat("1 a\n", 1<<16+1), `har.zip/UCI HAR Dataset/features.txt: names 65537 features, at most 65536 are allowed`},
-		{"train/y_train.txt", "4\n7\n", `har.zip/UCI HAR Dataset/train/y_train.txt:2:1: activity 7 is not in activity_labels.txt`},
-		{"train/y_train.txt", "4\nfour\n", `har.zip/UCI HAR Dataset/train/y_train.txt:2:1: "four" is not a whole number`},
-		{"train/y_train.txt", "4\n1\n1\n", `har.zip/UCI HAR Dataset/train/subject_train.txt: has 2 rows, y_train.txt has 3`},
-		{"test/subject_test.txt", "-3\n", `har.zip/UCI HAR Dataset/test/subject_test.txt:1:1: subject -3 must not be negative`},
+		{"features.txt", "\n",
+			`har.zip/UCI HAR Dataset/features.txt: the file is empty: must have lines with a number and a name`},
+		{"features.txt", "1 a\ntwo\n",
+			`har.zip/UCI HAR Dataset/features.txt:2: "two" must be a number, a blank and a name`},
+		{"features.txt", strings.Repeat("1 a\n", 1<<16+1),
+			`har.zip/UCI HAR Dataset/features.txt: names 65537 features, at most 65536 are allowed`},
+		{"train/y_train.txt", "4\n7\n",
+			`har.zip/UCI HAR Dataset/train/y_train.txt:2:1: activity 7 is not in activity_labels.txt`},
+		{"train/y_train.txt", "4\nfour\n",
+			`har.zip/UCI HAR Dataset/train/y_train.txt:2:1: "four" is not a whole number`},
+		{"train/y_train.txt", "4\n1\n1\n",
+			`har.zip/UCI HAR Dataset/train/subject_train.txt: has 2 rows, y_train.txt has 3`},
+		{"test/subject_test.txt", "-3\n",
+			`har.zip/UCI HAR Dataset/test/subject_test.txt:1:1: subject -3 must not be negative`},
 	} {
 		files := tinyHAR()
 		if c.content == "-" {
@@ -143,12 +152,9 @@ func TestReadHARErrors(t *testing.T) {
 		path := filetest.New(t, "har.zip", zipped(t, "UCI HAR Dataset/", files))
 		_, err := readOneActivity(path, "SITTING")
 		want := strings.TrimSuffix(path, "har.zip") + c.want
-		if err == nil || err.Error() != want {
-			t.Errorf("\n got %v\nwant %s", err, want)
-		}
-		if _, ok := errors.AsType[*data.ParseError](err); !ok {
-			t.Errorf("%T is not a *ParseError", err)
-		}
+		expect.That(t, err != nil && err.Error() == want, "\n got %v\nwant %s", err, want)
+		_, ok := errors.AsType[*data.ParseError](err)
+		expect.That(t, ok, "%T is not a *ParseError", err)
 	}
 }
 
@@ -163,7 +169,8 @@ func TestReadHARErrorOrder(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
 		runtime.GOMAXPROCS(workers)
 		for range 20 {
-			if _, err := readOneActivity(path, "SITTING"); err == nil || !strings.Contains(err.Error(), "X_train.txt:2:5") {
+			if _, err := readOneActivity(path, "SITTING"); err == nil ||
+				!strings.Contains(err.Error(), "X_train.txt:2:5") {
 				t.Fatalf("error %v", err)
 			}
 		}
@@ -174,40 +181,34 @@ func TestReadHARDamagedArchives(t *testing.T) {
 	whole := zipped(t, "UCI HAR Dataset/", tinyHAR())
 	path := filetest.New(t, "har.zip", whole[:len(whole)*2/3])
 	_, err := readOneActivity(path, "SITTING")
-	if want := path + ": not a complete zip file: the download may be truncated: zip: not a valid zip file"; err == nil || err.Error() != want {
+	if want := path +
+		": not a complete zip file: the download may be truncated: zip: not a valid zip file"; err == nil ||
+		err.Error() != want {
 		t.Errorf("truncated zip: %v", err)
 	}
-	if !errors.Is(err, zip.ErrFormat) {
-		t.Errorf("%v does not wrap zip.ErrFormat", err)
-	}
+	expect.That(t, errors.Is(err, zip.ErrFormat), "%v does not wrap zip.ErrFormat", err)
 
 	nested := zipped(t, "", map[string]string{"UCI HAR Dataset.zip": string(whole[:len(whole)/2])})
 	path = filetest.New(t, "outer.zip", nested)
 	_, err = readOneActivity(path, "SITTING")
-	if err == nil || !strings.HasPrefix(err.Error(), path+"/UCI HAR Dataset.zip: not a complete zip file") {
-		t.Errorf("truncated inner zip: %v", err)
-	}
+	expect.That(t, err != nil && strings.HasPrefix(err.Error(), path+"/UCI HAR Dataset.zip: not a complete zip file"),
+		"truncated inner zip: %v", err)
 
 	// Stored, not deflated, so that one letter can be changed: only the checksum at the
 	// end of the file detects it.
 	var packed bytes.Buffer
 	w := zip.NewWriter(&packed)
-	for _, name := range []string{"features.txt", "activity_labels.txt", "train/X_train.txt", "train/y_train.txt", "train/subject_train.txt", "test/X_test.txt", "test/y_test.txt", "test/subject_test.txt"} {
-		file, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := file.Write([]byte(tinyHAR()[name])); err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range []string{"features.txt", "activity_labels.txt", "train/X_train.txt", "train/y_train.txt",
+		"train/subject_train.txt", "test/X_test.txt", "test/y_test.txt", "test/subject_test.txt"} {
+		file := expect.Value(w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store}))(t)
+		expect.Value(file.Write([]byte(tinyHAR()[name])))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	damaged := bytes.Replace(packed.Bytes(), []byte("  4 5 6\n"), []byte("  4 5 7\n"), 1)
 	path = filetest.New(t, "har.zip", damaged)
 	_, err = readOneActivity(path, "SITTING")
-	if !errors.Is(err, zip.ErrChecksum) || !strings.Contains(err.Error(), "train/X_train.txt:3: cannot be read: the download may be corrupt") {
+	if !errors.Is(err, zip.ErrChecksum) ||
+		!strings.Contains(err.Error(), "train/X_train.txt:3: cannot be read: the download may be corrupt") {
 		t.Errorf("damaged zip: %v", err)
 	}
 }
@@ -216,7 +217,8 @@ func TestReadHARMissingOrAmbiguous(t *testing.T) {
 	if _, err := readOneActivity(filepath.Join(t.TempDir(), "none.zip"), "SITTING"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing path: %v", err)
 	}
-	if _, err := readOneActivity(t.TempDir(), "SITTING"); err == nil || !strings.Contains(err.Error(), "not the UCI HAR data set") {
+	if _, err := readOneActivity(t.TempDir(), "SITTING"); err == nil ||
+		!strings.Contains(err.Error(), "not the UCI HAR data set") {
 		t.Errorf("empty folder: %v", err)
 	}
 	both := map[string]string{}
@@ -224,7 +226,9 @@ func TestReadHARMissingOrAmbiguous(t *testing.T) {
 		both["a/"+name], both["b/"+name] = content, content
 	}
 	_, err := readOneActivity(filetest.New(t, "two.zip", zipped(t, "", both)), "SITTING")
-	if err == nil || !strings.HasSuffix(err.Error(), "two.zip: holds 2 data sets (a/train/X_train.txt, b/train/X_train.txt); give the folder of one") {
+	if err == nil ||
+		!strings.HasSuffix(err.Error(),
+			"two.zip: holds 2 data sets (a/train/X_train.txt, b/train/X_train.txt); give the folder of one") {
 		t.Errorf("two data sets: %v", err)
 	}
 }
@@ -240,7 +244,8 @@ func TestReadHARBoundsMemory(t *testing.T) {
 	files["train/y_train.txt"] = strings.Repeat("4\n", 1<<20)
 	files["train/subject_train.txt"] = strings.Repeat("2\n", 1<<20)
 	_, err := readOneActivity(filetest.New(t, "har.zip", zipped(t, "", files)), "SITTING")
-	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: is too short to have 1048576 rows of 65536 values") {
+	if err == nil ||
+		!strings.HasSuffix(err.Error(), "train/X_train.txt: is too short to have 1048576 rows of 65536 values") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -251,15 +256,15 @@ func TestReadHARBoundsFiles(t *testing.T) {
 	files := tinyHAR()
 	files["train/X_train.txt"] += strings.Repeat("\n", 65<<20)
 	_, err := readOneActivity(filetest.New(t, "har.zip", zipped(t, "", files)), "SITTING")
-	if err == nil || !strings.HasSuffix(err.Error(), "train/X_train.txt: has 68157484 bytes, too many for 2 rows of 3 values") {
+	if err == nil ||
+		!strings.HasSuffix(err.Error(), "train/X_train.txt: has 68157484 bytes, too many for 2 rows of 3 values") {
 		t.Errorf("features: %v", err)
 	}
 	files = tinyHAR()
 	files["train/y_train.txt"] += strings.Repeat("\n", 65<<20)
 	_, err = readOneActivity(filetest.New(t, "har.zip", zipped(t, "", files)), "SITTING")
-	if err == nil || !strings.HasSuffix(err.Error(), "train/y_train.txt: has more than 67108864 bytes") {
-		t.Errorf("labels: %v", err)
-	}
+	expect.That(t, err != nil && strings.HasSuffix(err.Error(), "train/y_train.txt: has more than 67108864 bytes"),
+		"labels: %v", err)
 }
 
 func TestParseHARRowDoesNotAllocate(t *testing.T) {
@@ -277,7 +282,8 @@ func TestParseHARRowDoesNotAllocate(t *testing.T) {
 // FuzzHAR changes the files of a small archive, or the archive's own bytes.
 func FuzzHAR(f *testing.F) {
 	tiny := tinyHAR()
-	names := []string{"features.txt", "activity_labels.txt", "train/X_train.txt", "train/y_train.txt", "train/subject_train.txt"}
+	names := []string{"features.txt", "activity_labels.txt", "train/X_train.txt", "train/y_train.txt",
+		"train/subject_train.txt"}
 	f.Add(uint8(0), []byte(tiny[names[0]]))
 	for i, name := range names {
 		f.Add(uint8(i), []byte(tiny[name]))
@@ -305,9 +311,8 @@ func FuzzHAR(f *testing.F) {
 				return
 			}
 		}
-		if _, ok := errors.AsType[*data.ParseError](err); !ok {
-			t.Fatalf("%T %v is not a *ParseError", err, err)
-		}
+		_, ok := errors.AsType[*data.ParseError](err)
+		expect.Must(t, ok, "%T %v is not a *ParseError", err, err)
 	})
 }
 
@@ -323,25 +328,16 @@ func TestRealHAR(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads the whole set, as TestReadHARLayouts reads a small one")
 	}
-	set, err := readOneActivity(filetest.Real(t, "har.zip"), "SITTING")
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := expect.Value(readOneActivity(filetest.Real(t, "har.zip"), "SITTING"))(t)
 	d := data.Describe(set)
-	if d.Tasks != 30 || d.Features != 561 || d.Rows != 10411 {
-		t.Errorf("m = %d, d = %d, rows = %d, want 30, 561, 10411", d.Tasks, d.Features, d.Rows)
-	}
+	expect.That(t, d.Tasks == 30 && d.Features == 561 && d.Rows == 10411,
+		"m = %d, d = %d, rows = %d, want 30, 561, 10411", d.Tasks, d.Features, d.Rows)
 	// wc of subject_*.txt: subject 8 has 284 rows, 21 and 25 have 413.
-	if d.RowsMin != 284 || d.RowsMax != 413 {
-		t.Errorf("task sizes %d to %d, want 284 to 413", d.RowsMin, d.RowsMax)
-	}
+	expect.That(t, d.RowsMin == 284 && d.RowsMax == 413, "task sizes %d to %d, want 284 to 413", d.RowsMin, d.RowsMax)
 	// 1293 + 508 rows of y_*.txt are 4, SITTING.
-	if want := 1801.0 / 10411; d.PositiveShare != want {
-		t.Errorf("positive share %v, want %v", d.PositiveShare, want)
-	}
-	if d.OneClassTasks != 0 {
-		t.Errorf("%d tasks of one class, want none", d.OneClassTasks)
-	}
+	want := 1801.0 / 10411
+	expect.That(t, d.PositiveShare == want, "positive share %v, want %v", d.PositiveShare, want)
+	expect.That(t, d.OneClassTasks == 0, "%d tasks of one class, want none", d.OneClassTasks)
 	// The first row of train/X_train.txt is subject 1's.
 	if x := set.Clients[0].X.Row(0); set.Clients[0].Name != "1" || x[0] != 1.3967866e-02 || x[3] != -9.9796604e-01 {
 		t.Errorf("task %s begins with %v", set.Clients[0].Name, x[:4])
@@ -352,9 +348,7 @@ func TestRealHAR(t *testing.T) {
 func BenchmarkReadHAR(b *testing.B) {
 	path := filetest.Real(b, "har.zip")
 	for b.Loop() {
-		if _, err := readOneActivity(path, "SITTING"); err != nil {
-			b.Fatal(err)
-		}
+		expect.Value(readOneActivity(path, "SITTING"))(b)
 	}
 }
 
@@ -367,9 +361,7 @@ func TestHumanActivityPredictsSittingPerPerson(t *testing.T) {
 	cfg := data.Defaults()
 	cfg.Source, cfg.Path = data.SourceHAR, filetest.Real(t, "har.zip")
 	set := loaded(t, cfg)
-	if set.Signs != [2]string{"the rest", "SITTING"} {
-		t.Errorf("labels are %q", set.Signs)
-	}
+	expect.That(t, set.Signs == [2]string{"the rest", "SITTING"}, "labels are %q", set.Signs)
 	if d := data.Describe(set); d.Tasks != 30 || d.Features != 561 || d.OneClassTasks != 0 {
 		t.Errorf("%d tasks, %d features, %d tasks of one class", d.Tasks, d.Features, d.OneClassTasks)
 	}

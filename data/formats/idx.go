@@ -248,8 +248,9 @@ type idxFile struct {
 
 // idxTypes are the types of numbers by the third byte of a file.
 var idxTypes = map[byte]elements.Type{
-	0x08: {Kind: 'u', Size: 1, Order: binary.BigEndian}, 0x09: {Kind: 'i', Size: 1, Order: binary.BigEndian}, 0x0b: {Kind: 'i', Size: 2, Order: binary.BigEndian},
-	0x0c: {Kind: 'i', Size: 4, Order: binary.BigEndian}, 0x0d: {Kind: 'f', Size: 4, Order: binary.BigEndian}, 0x0e: {Kind: 'f', Size: 8, Order: binary.BigEndian},
+	0x08: {Kind: 'u', Size: 1, Order: binary.BigEndian}, 0x09: {Kind: 'i', Size: 1, Order: binary.BigEndian},
+	0x0b: {Kind: 'i', Size: 2, Order: binary.BigEndian}, 0x0c: {Kind: 'i', Size: 4, Order: binary.BigEndian},
+	0x0d: {Kind: 'f', Size: 4, Order: binary.BigEndian}, 0x0e: {Kind: 'f', Size: 8, Order: binary.BigEndian},
 }
 
 // openIDX opens a file and reads its head. It checks the sizes against that of the file.
@@ -258,9 +259,12 @@ func openIDX(name string) (*idxFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read idx data: %w", err)
 	}
-	f := &idxFile{File: elements.File{Name: name, Closer: file, Made: "download", Wrong: func(problem string, err error) error {
-		return &data.ParseError{File: name, Problem: problem, Err: err}
-	}}}
+	f :=
+		&idxFile{
+			File: elements.File{Name: name, Closer: file, Made: "download",
+				Wrong: func(problem string, err error) error {
+					return &data.ParseError{File: name, Problem: problem, Err: err}
+				}}}
 	if err := f.readHead(file); err != nil {
 		f.Close()
 		return nil, err
@@ -289,7 +293,8 @@ func (f *idxFile) readHead(file *os.File) error {
 	}
 	known := false
 	if f.Numbers, known = idxTypes[magic[2]]; !known || magic[0] != 0 || magic[1] != 0 || magic[3] == 0 {
-		return f.Fail("not an IDX file: must begin with two zeros, the type of its numbers (8, 9 or 11 to 14) and the number of its sizes")
+		return f.Fail("not an IDX file: must begin with two zeros, the type of its numbers (8, " +
+			"9 or 11 to 14) and the number of its sizes")
 	}
 	sizes := make([]uint32, magic[3])
 	if err := binary.Read(f.In, binary.BigEndian, sizes); err != nil {

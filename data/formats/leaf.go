@@ -95,7 +95,9 @@ func jsonFiles(folder string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, inFile(folder, "has no file with the suffix .json: data.path must name a LEAF file, a folder of them, or a folder with the folders train and test")
+		return nil,
+			inFile(folder, "has no file with the suffix .json: data.path must name a LEAF file, a folder of them, "+
+				"or a folder with the folders train and test")
 	}
 	return files, nil
 }
@@ -136,7 +138,8 @@ func (s *leafSet) test(file string, user *leafUser) error {
 	t, known := s.index[user.Name]
 	switch {
 	case !known && s.own:
-		return inFile(file, "user %s has no training rows: the folders must be a split by samples (LEAF's -t sample); data.test_rows = \"random\" divides the rows of each user again", quote.Text(user.Name))
+		return inFile(file, "user %s has no training rows: the folders must be a split by samples (LEAF's -t "+
+			"sample); data.test_rows = \"random\" divides the rows of each user again", quote.Text(user.Name))
 	case !known:
 		return s.train(file, user)
 	case s.tasks[t].Held > 0:

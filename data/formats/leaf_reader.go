@@ -44,7 +44,8 @@ type leafUser struct {
 
 func newLEAFReader(r io.Reader, name string, set *leafSet) *leafReader {
 	tokens := input.NewRecords(r, maxRow)
-	return &leafReader{name: name, tokens: tokens, in: jsontext.NewDecoder(tokens), set: set, data: map[string]*leafUser{}}
+	return &leafReader{name: name, tokens: tokens, in: jsontext.NewDecoder(tokens), set: set,
+		data: map[string]*leafUser{}}
 }
 
 // read returns the users of the file in the order of its list "users".
@@ -311,7 +312,9 @@ func (r *leafReader) next() (jsontext.Token, error) {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return token, &data.ParseError{File: r.name, Problem: fmt.Sprintf("%snot JSON at byte %d", r.place(), r.in.InputOffset()+1), Err: err}
+	return token,
+		&data.ParseError{File: r.name, Problem: fmt.Sprintf("%snot JSON at byte %d", r.place(), r.in.InputOffset()+1),
+			Err: err}
 }
 
 // fail returns an error at the current user and row.

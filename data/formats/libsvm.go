@@ -23,7 +23,6 @@ const maxColumns = 1 << 28
 type libsvmReader struct {
 	name     string
 	labels   *data.Labels
-	names    *lineReader // names of tasks, a row a line; nil: qid has them
 	tasks    []data.Client
 	index    map[string]int
 	named    bool // rows have a task's name
@@ -34,7 +33,7 @@ type libsvmReader struct {
 	values  []float64
 }
 
-// readLIBSVM reads the file at a path. Tasks are named by data.client_file, or by qid; without
+// readLIBSVM reads the file at a path. Tasks are named by qid; without
 // names all rows are one task. Rows with few nonzero values are sparse.
 func readLIBSVM(cfg data.Config, path string) (set *data.Set, err error) {
 	file, err := data.OpenText(path)
@@ -43,18 +42,6 @@ func readLIBSVM(cfg data.Config, path string) (set *data.Set, err error) {
 	}
 	defer input.CloseAfter(file, &err)
 	r := &libsvmReader{name: path, labels: cfg.NewLabels(), index: map[string]int{}}
-	if cfg.ClientFile != "" {
-		place, err := data.Locate(cfg.ClientFile)
-		if err != nil {
-			return nil, fmt.Errorf("data.client_file: %w", err)
-		}
-		names, err := data.OpenText(place)
-		if err != nil {
-			return nil, fmt.Errorf("read names of clients: %w", err)
-		}
-		defer input.CloseAfter(names, &err)
-		r.names = newLineReader(names, place)
-	}
 	if set, err = r.read(file); err != nil {
 		return nil, err
 	}
@@ -84,11 +71,6 @@ func (r *libsvmReader) read(in io.Reader) (*data.Set, error) {
 	if len(r.tasks) == 0 {
 		return nil, inFile(r.name, "has no rows")
 	}
-	if r.names != nil {
-		if err := r.names.requireEnd(fmt.Sprintf("has more names than %s has rows", r.name)); err != nil {
-			return nil, err
-		}
-	}
 	if r.features == 0 {
 		return nil, inFile(r.name, "has no features: rows must have index:value after the label")
 	}
@@ -117,19 +99,10 @@ func (r *libsvmReader) row(text string) error {
 		field, rest = cutBlank(rest)
 		name, named = field[len("qid:"):], true
 	}
-	if r.names == nil && len(r.tasks) > 0 && named != r.named {
-		return r.fail("only some rows have qid: all must have one, or data.client_file must name the clients")
+	if len(r.tasks) > 0 && named != r.named {
+		return r.fail("only some rows have qid: all must have one, or none")
 	}
 	r.named = named
-	if r.names != nil {
-		var err error
-		if name, err = r.names.next(); err == io.EOF {
-			return inFile(r.names.name, "has %d names, but %s has more rows", r.names.line, r.name)
-		} else if err != nil {
-			return err
-		}
-		name = strings.TrimSpace(name)
-	}
 	if problem := input.RefuseClient(name); problem != "" {
 		return r.fail("the client's name %s", problem)
 	}
@@ -228,21 +201,5 @@ func (l *lineReader) next() (string, error) {
 		}
 		l.line++
 		return string(l.long), nil
-	}
-}
-
-// requireEnd returns an error if there is another line with text.
-func (l *lineReader) requireEnd(problem string) error {
-	for {
-		text, err := l.next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if strings.TrimSpace(text) != "" {
-			return &data.ParseError{File: l.name, Line: l.line, Problem: problem}
-		}
 	}
 }

@@ -87,7 +87,9 @@ func (m *matFile) set() (*data.Set, error) {
 			quote.Text(m.names.Features), x.size(), quote.Text(m.names.Targets), y.size())
 	}
 	if x.cells && m.tasks.found || m.tasks.cells {
-		return nil, m.fail("data.arrays.clients is for features in one matrix, with a number for each row; each cell is a client")
+		return nil,
+			m.fail(
+				"data.arrays.clients is for features in one matrix, with a number for each row; each cell is a client")
 	}
 	set := &data.Set{Features: x.matrices[0].Cols}
 	for t := range x.matrices {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
 )
@@ -49,36 +50,27 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 		cfg.Partition.Method, cfg.Partition.Clients = data.PartitionShards, 10
 		change(&cfg)
 		set, err := data.Load(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		want, err := cfg.Divide(set, cfg.SplitSeed())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cfg.Transform(want); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, cfg.Transform(want))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		got, err := data.Prepare(cfg)
 		runtime.ReadMemStats(&after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Digest() != want.Digest() || got.Train.Clients[3].Name != "4" {
-			t.Errorf("case %d: other rows", c)
-		}
+		expect.NoError(t, err)
+		expect.That(t, got.Digest() == want.Digest() && got.Train.Clients[3].Name == "4", "case %d: other rows", c)
 		runtime.ReadMemStats(&before)
 		late, err := data.Defer(cfg)
 		runtime.ReadMemStats(&after)
-		if err != nil {
-			t.Fatal(err)
+		expect.NoError(t, err)
+		if most := uint64(rows*784 + 2<<20); cfg.Precision == data.PrecisionDouble &&
+			after.TotalAlloc-before.TotalAlloc > most {
+			t.Errorf("case %d: %d bytes are allocated for rows that are prepared later", c,
+				after.TotalAlloc-before.TotalAlloc)
 		}
-		if most := uint64(rows*784 + 2<<20); cfg.Precision == data.PrecisionDouble && after.TotalAlloc-before.TotalAlloc > most {
-			t.Errorf("case %d: %d bytes are allocated for rows that are prepared later", c, after.TotalAlloc-before.TotalAlloc)
-		}
-		if late.Train.Resident() || late.Train.Clients[0].X.Bytes() > 0 || late.Digest() != got.Digest() || late.Train.Features != got.Train.Features {
+		if late.Train.Resident() || late.Train.Clients[0].X.Bytes() > 0 || late.Digest() != got.Digest() ||
+			late.Train.Features != got.Train.Features {
 			t.Errorf("case %d: rows that are prepared later are others", c)
 		}
 		if err := late.Learnable(cfg); err != nil {
@@ -91,7 +83,8 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 			}
 		}
 		if most := bytes + rows*784 + 2<<20; after.TotalAlloc-before.TotalAlloc > uint64(most) {
-			t.Errorf("case %d: %d bytes are allocated for %d of rows and %d of their file", c, after.TotalAlloc-before.TotalAlloc, bytes, rows*784)
+			t.Errorf("case %d: %d bytes are allocated for %d of rows and %d of their file", c,
+				after.TotalAlloc-before.TotalAlloc, bytes, rows*784)
 		}
 	}
 }
@@ -100,13 +93,8 @@ func TestRowsAreCopiedOnce(t *testing.T) {
 func TestReadIDXOfTwoTypes(t *testing.T) {
 	folder := filetest.Folder(t, smallIDX())
 	test := idxBytes(14, []int{1, 2, 2}, []float64{0.25, -1, 3, 7})
-	if err := os.WriteFile(filepath.Join(folder, "t10k-images.idx3-ubyte"), test, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	set, err := gathered(readIDX(data.Config{}, folder))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(folder, "t10k-images.idx3-ubyte"), test, 0o600))
+	set := expect.Value(gathered(readIDX(data.Config{}, folder)))(t)
 	if x := &set.Clients[0].X; x.Row(0)[2] != 0.2 || x.Row(x.Rows - 1)[0] != 0.25 || x.Row(x.Rows - 1)[3] != 7 {
 		t.Errorf("rows %v and %v", x.Row(0), x.Row(x.Rows-1))
 	}

@@ -142,7 +142,8 @@ func (r *reader) used() []*column {
 
 // at returns an error at a column of the table in the current row.
 func (r *reader) at(column int, problem string) error {
-	return &data.ParseError{File: r.path, Problem: fmt.Sprintf("row %d, column %s: %s", r.row, quote.Text(r.names[column]), problem)}
+	return &data.ParseError{File: r.path,
+		Problem: fmt.Sprintf("row %d, column %s: %s", r.row, quote.Text(r.names[column]), problem)}
 }
 
 // wrong is at for a column of the file; before the first row it has no row.
@@ -272,7 +273,9 @@ func (r *reader) reader(top *parquet.Column, feature bool) (*column, error) {
 				return nil, wrong("has lists of different lengths" + remedy)
 			}
 			if r.listed += values / rows; r.listed > maxListed {
-				return nil, wrong(fmt.Sprintf("has lists of %d values, with those before it more than %d%s", values/rows, maxListed, remedy))
+				return nil,
+					wrong(fmt.Sprintf("has lists of %d values, with those before it more than %d%s", values/rows,
+						maxListed, remedy))
 			}
 			c.width = int(values / rows)
 			break

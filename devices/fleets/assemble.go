@@ -20,13 +20,13 @@ import (
 //
 //	z = r_d d + sqrt(1 - r_d^2) e,   y = r_l z + sqrt(1 - r_l^2) e'.
 //
-// Here e and e' are drawn from (seed, rng.Spread, t, 0) and (.., 1), like the spreads in
+// Here e and e' are drawn from (seed, rng.Spread, device, 0) and (.., 1), like the spreads in
 // devices and network. d = Phi^-1((rank of n_t - 1/2)/n) is the score of the training
 // rows, with random ranks among equal n_t. r = 2 sin(pi rho/6) converts a rank
 // correlation rho to that of normal scores (Pearson 1907). Speed is then multiplied by
 // exp(s z - s^2/2) and both rates by exp(s' y - s'^2/2), with s and s' of the class.
 //
-// So device t depends only on the seed and t, unless its speed is correlated with data,
+// So a device depends only on the seed and its number, unless its speed is correlated with data,
 // which are ranked among all n devices.
 func (f *Fleet) Assemble(n int, rows []int32, seed uint64) (devices.Mix, network.Mix) {
 	class := f.order(n, seed)
@@ -34,7 +34,8 @@ func (f *Fleet) Assemble(n int, rows []int32, seed uint64) (devices.Mix, network
 	var speeds, rates []lognormal.Multiplier
 	for i := range f.Classes {
 		k := &f.Classes[i]
-		machines.Profiles, machines.Overheads = append(machines.Profiles, k.machine()), append(machines.Overheads, k.Overheads)
+		machines.Profiles, machines.Overheads = append(machines.Profiles, k.machine()),
+			append(machines.Overheads, k.Overheads)
 		links.Profiles = append(links.Profiles, k.link())
 		speeds, rates = append(speeds, lognormal.Of(k.SpeedSpread)), append(rates, lognormal.Of(k.RateSpread))
 	}
@@ -52,18 +53,18 @@ func (f *Fleet) Assemble(n int, rows []int32, seed uint64) (devices.Mix, network
 		data = scores(rows, seed)
 	}
 	own, others := newJoin(f.DataSpeed), newJoin(f.LinkSpeed)
-	for t, k := range class {
-		s := rng.New(seed, rng.Spread, t, 0)
+	for device, k := range class {
+		s := rng.New(seed, rng.Spread, device, 0)
 		z := s.Normal()
 		if data != nil {
-			z = own.of(data[t], z)
+			z = own.of(data[device], z)
 		}
 		if machines.Speed != nil {
-			machines.Speed[t] = speeds[k].At(z)
+			machines.Speed[device] = speeds[k].At(z)
 		}
 		if links.Rate != nil {
-			s := rng.New(seed, rng.Spread, t, 1)
-			links.Rate[t] = rates[k].At(others.of(z, s.Normal()))
+			s := rng.New(seed, rng.Spread, device, 1)
+			links.Rate[device] = rates[k].At(others.of(z, s.Normal()))
 		}
 	}
 	return machines, links
@@ -87,7 +88,7 @@ func (j join) of(other, own float64) float64 {
 }
 
 // scores returns the normal scores of numbers of rows. Equal ones are ranked at random
-// by (seed, rng.Class, t, 1).
+// by (seed, rng.Class, device, 1).
 func scores(rows []int32, seed uint64) []float64 {
 	type row struct {
 		n      int32
@@ -95,9 +96,9 @@ func scores(rows []int32, seed uint64) []float64 {
 		chance uint64
 	}
 	sorted := make([]row, len(rows))
-	for t, n := range rows {
-		s := rng.New(seed, rng.Class, t, 1)
-		sorted[t] = row{n, int32(t), s.Uint64()}
+	for d, n := range rows {
+		s := rng.New(seed, rng.Class, d, 1)
+		sorted[d] = row{n, int32(d), s.Uint64()}
 	}
 	slices.SortFunc(sorted, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.chance, b.chance), cmp.Compare(a.device, b.device))

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/network"
 )
@@ -46,8 +47,8 @@ func standardError(rho float64, n int) float64 {
 // someRows returns distinct numbers, so that ranks are distinct.
 func someRows(n int) []int32 {
 	rows := make([]int32, n)
-	for t := range rows {
-		rows[t] = int32(t)
+	for device := range rows {
+		rows[device] = int32(device)
 	}
 	s := rng.New(5, rng.Split, 0, 0)
 	s.Shuffle(rows)
@@ -59,7 +60,8 @@ func someRows(n int) []int32 {
 func TestCorrelationsReachTheirTargets(t *testing.T) {
 	const n = 20_000
 	rows := someRows(n)
-	for _, c := range []struct{ link, data float64 }{{0, 0}, {0.3, 0}, {-0.6, 0.5}, {0.9, -0.9}, {0, 0.2}, {1, -1}, {-1, 1}} {
+	for _, c := range []struct{ link, data float64 }{{0, 0}, {0.3, 0}, {-0.6, 0.5}, {0.9, -0.9}, {0, 0.2}, {1, -1},
+		{-1, 1}} {
 		f := shared(0.3, 0.7)
 		for k := range f.Classes {
 			f.Classes[k].SpeedSpread, f.Classes[k].RateSpread = 0.5, 0.45
@@ -68,9 +70,10 @@ func TestCorrelationsReachTheirTargets(t *testing.T) {
 		machines, links := f.Assemble(n, rows, 9)
 		for k := range f.Classes {
 			var speed, rate, data []float64
-			for t, class := range machines.Class {
+			for device, class := range machines.Class {
 				if int(class) == k {
-					speed, rate, data = append(speed, machines.Speed[t]), append(rate, links.Rate[t]), append(data, float64(rows[t]))
+					speed, rate, data = append(speed, machines.Speed[device]), append(rate, links.Rate[device]),
+						append(data, float64(rows[device]))
 				}
 			}
 			for what, pair := range map[string]struct{ got, want float64 }{
@@ -79,7 +82,8 @@ func TestCorrelationsReachTheirTargets(t *testing.T) {
 			} {
 				tolerance := 4 * standardError(pair.want, len(speed))
 				if math.Abs(pair.got-pair.want) > tolerance+1e-9 {
-					t.Errorf("%+v: class %d: %s have a rank correlation of %.4f, must be %g within %.4f", c, k, what, pair.got, pair.want, tolerance)
+					t.Errorf("%+v: class %d: %s have a rank correlation of %.4f, must be %g within %.4f", c, k, what,
+						pair.got, pair.want, tolerance)
 				}
 			}
 		}
@@ -105,12 +109,9 @@ func TestCorrelationKeepsTheSpread(t *testing.T) {
 				second += d / n
 				fourth += d * d / n
 			}
-			if math.Abs(mean-1) > 4*cv/math.Sqrt(n) {
-				t.Errorf("data %g: mean %s %g, must be 1", data, what, mean)
-			}
-			if math.Abs(second-cv*cv) > 4*math.Sqrt((fourth-second*second)/n) {
-				t.Errorf("data %g: variance of %s %g, must be %g", data, what, second, cv*cv)
-			}
+			expect.That(t, math.Abs(mean-1) <= 4*cv/math.Sqrt(n), "data %g: mean %s %g, must be 1", data, what, mean)
+			expect.That(t, math.Abs(second-cv*cv) <= 4*math.Sqrt((fourth-second*second)/n),
+				"data %g: variance of %s %g, must be %g", data, what, second, cv*cv)
 		}
 	}
 }
@@ -128,10 +129,12 @@ func TestOneClassEqualsTheTables(t *testing.T) {
 		mixed, plain := devices.NewMixedProcessors(d, machines, 1), devices.NewProcessors(d, n, seed)
 		mixedLinks, plainLinks := network.NewMixedLinks(l, links, seed), network.NewLinks(l, n, seed)
 		for t_ := range n {
-			if mixed.Rate(t_) != plain.Rate(t_) || mixed.ComputePower(t_, false) != plain.ComputePower(t_, false) || mixed.IdlePower(t_) != plain.IdlePower(t_) {
+			if mixed.Rate(t_) != plain.Rate(t_) || mixed.ComputePower(t_, false) != plain.ComputePower(t_, false) ||
+				mixed.IdlePower(t_) != plain.IdlePower(t_) {
 				t.Fatalf("%+v: device %d: %v FLOP/s against %v", c, t_, mixed.Rate(t_), plain.Rate(t_))
 			}
-			if mixedLinks.Mbps(network.Down, t_) != plainLinks.Mbps(network.Down, t_) || mixedLinks.Send(network.Up, t_, 3, 1, 1e4) != plainLinks.Send(network.Up, t_, 3, 1, 1e4) {
+			if mixedLinks.Mbps(network.Down, t_) != plainLinks.Mbps(network.Down, t_) ||
+				mixedLinks.Send(network.Up, t_, 3, 1, 1e4) != plainLinks.Send(network.Up, t_, 3, 1, 1e4) {
 				t.Fatalf("%+v: the link of device %d differs", c, t_)
 			}
 		}
@@ -147,16 +150,13 @@ func TestAssembleGrowsWithoutChangingItsDevices(t *testing.T) {
 	other, _ := f.Assemble(few, nil, 2)
 	differ := 0
 	for t_ := range few {
-		if a.Class[t_] != b.Class[t_] || a.Speed[t_] != b.Speed[t_] || la.Rate[t_] != lb.Rate[t_] {
-			t.Errorf("device %d is another among %d than among %d", t_, few, many)
-		}
+		expect.That(t, a.Class[t_] == b.Class[t_] && a.Speed[t_] == b.Speed[t_] && la.Rate[t_] == lb.Rate[t_],
+			"device %d is another among %d than among %d", t_, few, many)
 		if a.Class[t_] != other.Class[t_] {
 			differ++
 		}
 	}
-	if differ == 0 {
-		t.Error("two seeds give the same classes")
-	}
+	expect.That(t, differ != 0, "two seeds give the same classes")
 }
 
 // Equal numbers of rows are ranked at random: scores are standard normal and
@@ -174,37 +174,35 @@ func TestScoresOfEqualRows(t *testing.T) {
 		t.Errorf("rank correlation with the number of the device %g, must be 0", got)
 	}
 	// The mean of the squared quantiles is less than 1 by about log(n)/n.
-	if math.Abs(second-1) > 2*math.Log(n)/n {
-		t.Errorf("variance %g, must be 1", second)
-	}
+	expect.That(t, math.Abs(second-1) <= 2*math.Log(n)/n, "variance %g, must be 1", second)
 }
 
 // Classes have the values of their keys.
 func TestClassesHaveTheirFigures(t *testing.T) {
 	f := shared(0.5, 0.5)
-	f.Classes[0] = Class{Name: "a", Share: 0.5, ClockGHz: 2, FlopsPerCycle: 3, IdleW: 0.1, ComputeW: 5, BatteryWh: devices.Mains, Link: "3g", RTTms: 90}
-	f.Classes[1] = Class{Name: "b", Share: 0.5, Device: "phone-2020", BatteryWh: 3, ClockGHz: 1, Link: "lte", DownlinkMbps: 5, UplinkMbps: 4}
+	f.Classes[0] = Class{Name: "a", Share: 0.5, ClockGHz: 2, FlopsPerCycle: 3, IdleW: 0.1, ComputeW: 5,
+		BatteryWh: devices.Mains, Link: "3g", RTTms: 90}
+	f.Classes[1] = Class{Name: "b", Share: 0.5, Device: "phone-2020", BatteryWh: 3, ClockGHz: 1, Link: "lte",
+		DownlinkMbps: 5, UplinkMbps: 4}
 	c := config.NewChecker()
 	if f.Validate(c); len(c.Problems()) > 0 {
 		t.Fatal(c.Problems())
 	}
 	machines, links := f.Assemble(40, nil, 1)
-	fleet, l := devices.NewMixedProcessors(devices.Defaults(), machines, 1), network.NewMixedLinks(network.Defaults(), links, 1)
+	fleet, l := devices.NewMixedProcessors(devices.Defaults(), machines, 1),
+		network.NewMixedLinks(network.Defaults(), links, 1)
 	batteries := devices.NewMixedBatteries(devices.Defaults(), machines, 1, nil)
-	if machines.Speed != nil || links.Rate != nil {
-		t.Error("factors that are all 1 must be nil")
-	}
+	expect.That(t, machines.Speed == nil && links.Rate == nil, "factors that are all 1 must be nil")
 	joules := 0.0
 	for t_, k := range machines.Class {
-		got := fmt.Sprint(fleet.Rate(t_), fleet.IdlePower(t_), fleet.ComputePower(t_, true), l.Mbps(network.Down, t_), l.Mbps(network.Up, t_), l.Profile(t_).RTTms)
+		got := fmt.Sprint(fleet.Rate(t_), fleet.IdlePower(t_), fleet.ComputePower(t_, true), l.Mbps(network.Down, t_),
+			l.Mbps(network.Up, t_), l.Profile(t_).RTTms)
 		want := fmt.Sprint(6e9, 0.1, 5., 1., 0.4, 90.)
 		if k == 1 {
 			joules += 3 * 3600
 			want = fmt.Sprint(6e9, 0.3, 0.3+float64(0.32*(2.5-0.3)), 5., 4., 70.) // at half the clock
 		}
-		if got != want {
-			t.Errorf("device %d of class %d: %s, must be %s", t_, k, got, want)
-		}
+		expect.That(t, got == want, "device %d of class %d: %s, must be %s", t_, k, got, want)
 	}
 	if got := batteries.Total().InitialJ; got != joules {
 		t.Errorf("%g J in the batteries, must be %g", got, joules)

@@ -3,6 +3,8 @@ package fleets
 import (
 	"embed"
 	"fmt"
+	"slices"
+	"sync"
 
 	"fedsim/config"
 )
@@ -27,13 +29,22 @@ func Source(name string) (source []byte, ok bool) {
 
 // BuiltIn returns the built-in fleet with a name; ok is false if there is none.
 func BuiltIn(name string) (f *Fleet, ok bool) {
-	source, ok := Source(name)
+	known, ok := read.Load(name)
 	if !ok {
-		return nil, false
+		source, ok := Source(name)
+		if !ok {
+			return nil, false
+		}
+		fleet, err := parseTOML(name+".toml", source)
+		if err != nil {
+			panic(fmt.Sprintf("fleets: a built-in fleet is invalid: %v", err)) // a test reads all of them
+		}
+		known, _ = read.LoadOrStore(name, fleet)
 	}
-	f, err := parseTOML(name+".toml", source)
-	if err != nil {
-		panic(fmt.Sprintf("fleets: a built-in fleet is invalid: %v", err)) // a test reads all of them
-	}
-	return f, true
+	fleet := *known.(*Fleet)
+	fleet.Classes = slices.Clone(fleet.Classes)
+	return &fleet, true
 }
+
+// read has the built-in fleets that were read, by name: a scenario validates its fleet for each of its runs.
+var read sync.Map

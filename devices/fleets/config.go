@@ -3,6 +3,7 @@ package fleets
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,78 +17,92 @@ const Inherit = -2
 
 // Config is the table [fleet] of a scenario.
 type Config struct {
-	Name       string   `toml:"name" doc:"a built-in fleet (docs/fleets.md): \"phones-2010\", \"phones-2017\", \"phones-2020\", \"sensors\" or \"mixed\"; empty: none"`
-	File       string   `toml:"file" doc:"a fleet file, TOML or csv, instead of name. Searched beside the scenario (not for a path from --set), then in the working directory"`
-	Devices    string   `toml:"devices" doc:"level of heterogeneity of the devices, instead of name: \"none\", \"mild\", \"middle\" or \"severe\" (docs/fleets.md); empty: no level, or \"none\" where links has one"`
-	Links      string   `toml:"links" doc:"likewise of the links"`
-	LinkSpeed  float64  `toml:"link_speed_correlation" doc:"rank correlation of rate and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
-	DataSpeed  float64  `toml:"data_speed_correlation" doc:"rank correlation of training rows and speed among the devices of a class, in [-1, 1]; -2: the fleet's own"`
-	Assignment []string `toml:"assignment" doc:"names of classes that the devices take in turn: device t has class t mod the length of the list (docs/fleets.md); empty: by their shares, in random order"`
+	// a built-in fleet (docs/time.md#fleets): "phones-2010", "phones-2017", "phones-2020", "sensors" or
+	// "mixed"; or a fleet file, whose name ends in .toml or .csv, searched beside the scenario (not for
+	// a path from --set), then in the working directory; empty: none
+	Name string `toml:"name"`
+	// level of heterogeneity of the devices, instead of name: "none", "mild", "middle" or "severe"
+	// (docs/time.md#fleets); empty: no level, or "none" where links has one
+	Devices string `toml:"devices"`
+	// likewise of the links
+	Links string `toml:"links"`
+	// rank correlation of rate and speed among the devices of a class, in [-1, 1]
+	LinkSpeed float64 `toml:"link_speed_correlation" absent:"-2: the fleet's own"`
+	// rank correlation of training rows and speed among the devices of a class, in [-1, 1]
+	DataSpeed float64 `toml:"data_speed_correlation" absent:"-2: the fleet's own"`
+	// names of classes that the devices take in turn: device t has class t mod the length of the
+	// list (docs/time.md#fleets); empty: by their shares, in random order
+	Assignment []string `toml:"assignment"`
 
-	Loaded *Fleet `toml:"-"` // the fleet of Name or File, read by Validate
+	Loaded *Fleet `toml:"-"` // the fleet of Name, read by Validate
 }
 
 // Defaults returns the table's defaults: no fleet.
 func Defaults() Config { return Config{LinkSpeed: Inherit, DataSpeed: Inherit} }
 
+// IsFile reports whether Name is the path of a fleet file.
+func (cfg *Config) IsFile() bool {
+	return slices.Contains([]string{".toml", ".csv"}, filepath.Ext(cfg.Name))
+}
+
 // Validate reports all errors in the table and reads the fleet.
-func (f *Config) Validate(c *config.Checker) {
-	f.Loaded = nil
-	level := f.Devices != "" || f.Links != ""
-	c.OneOfOrEmpty("devices", f.Devices, Levels...)
-	c.OneOfOrEmpty("links", f.Links, Levels...)
+func (cfg *Config) Validate(c *config.Checker) {
+	cfg.Loaded = nil
+	level := cfg.Devices != "" || cfg.Links != ""
+	c.OneOfOrEmpty("devices", cfg.Devices, Levels...)
+	c.OneOfOrEmpty("links", cfg.Links, Levels...)
 	switch {
-	case level && (f.File != "" || f.Name != ""):
-		c.Require(f.Devices == "", "devices", f.Devices, "cannot be combined with name or file")
-		c.Require(f.Links == "", "links", f.Links, "cannot be combined with name or file")
+	case level && cfg.Name != "":
+		c.Require(cfg.Devices == "", "devices", cfg.Devices, "cannot be combined with name")
+		c.Require(cfg.Links == "", "links", cfg.Links, "cannot be combined with name")
 	case level:
-		f.Loaded = Level(cmp.Or(f.Devices, Levels[0]), cmp.Or(f.Links, Levels[0]))
-	case f.File != "" && f.Name != "":
-		c.Require(false, "name", f.Name, "cannot be combined with file")
-	case f.File != "":
-		fleet, err := Read(f.File)
+		cfg.Loaded = Level(cmp.Or(cfg.Devices, Levels[0]), cmp.Or(cfg.Links, Levels[0]))
+	case cfg.IsFile():
+		fleet, err := Read(cfg.Name)
 		if err != nil {
-			c.Require(false, "file", f.File, "cannot be read: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+			c.Require(false, "name", cfg.Name, "cannot be read: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 			break
 		}
-		f.Loaded = fleet
+		cfg.Loaded = fleet
 	default:
-		c.OneOfOrEmpty("name", f.Name, Names()...)
-		f.Loaded, _ = BuiltIn(f.Name)
+		c.OneOfOrEmpty("name", cfg.Name, Names()...)
+		cfg.Loaded, _ = BuiltIn(cfg.Name)
 	}
-	none := f.File == "" && f.Name == "" && !level
-	c.Require(!none || len(f.Assignment) == 0, "assignment", f.Assignment, "requires a fleet (fleet.name, fleet.file or a level)")
-	for i, name := range f.Assignment {
-		if f.Loaded != nil {
-			c.OneOf(fmt.Sprintf("assignment[%d]", i), name, f.Loaded.names()...)
+	none := cfg.Name == "" && !level
+	c.Require(!none || len(cfg.Assignment) == 0, "assignment", cfg.Assignment,
+		"requires a fleet (fleet.name or a level)")
+	for i, name := range cfg.Assignment {
+		if cfg.Loaded != nil {
+			c.OneOf(fmt.Sprintf("assignment[%d]", i), name, cfg.Loaded.names()...)
 		}
 	}
 	for _, rho := range []struct {
 		key string
 		is  float64
-	}{{"link_speed_correlation", f.LinkSpeed}, {"data_speed_correlation", f.DataSpeed}} {
-		c.Require(rho.is >= -1 && rho.is <= 1 || rho.is == Inherit, rho.key, rho.is, "must be in [-1, 1], or -2 for the fleet's own")
-		c.Require(!none || rho.is == Inherit, rho.key, rho.is, "requires a fleet (fleet.name, fleet.file or a level)")
+	}{{"link_speed_correlation", cfg.LinkSpeed}, {"data_speed_correlation", cfg.DataSpeed}} {
+		c.Require(rho.is >= -1 && rho.is <= 1 || rho.is == Inherit, rho.key, rho.is,
+			"must be in [-1, 1], or -2 for the fleet's own")
+		c.Require(!none || rho.is == Inherit, rho.key, rho.is, "requires a fleet (fleet.name or a level)")
 	}
 }
 
 // Fleet returns the fleet with the correlations and the assignment of the table, or nil if the table has
 // none. Validate must have been called.
-func (f *Config) Fleet() *Fleet {
-	if f.Name == "" && f.File == "" && f.Devices == "" && f.Links == "" {
+func (cfg *Config) Fleet() *Fleet {
+	if cfg.Name == "" && cfg.Devices == "" && cfg.Links == "" {
 		return nil
 	}
-	if f.Loaded == nil {
+	if cfg.Loaded == nil {
 		panic("fleets: the fleet has not been read: call Validate first")
 	}
-	out := *f.Loaded
-	if f.LinkSpeed != Inherit {
-		out.LinkSpeed = f.LinkSpeed
+	out := *cfg.Loaded
+	if cfg.LinkSpeed != Inherit {
+		out.LinkSpeed = cfg.LinkSpeed
 	}
-	if f.DataSpeed != Inherit {
-		out.DataSpeed = f.DataSpeed
+	if cfg.DataSpeed != Inherit {
+		out.DataSpeed = cfg.DataSpeed
 	}
-	for _, name := range f.Assignment {
+	for _, name := range cfg.Assignment {
 		out.InTurn = append(out.InTurn, uint8(slices.Index(out.names(), name)))
 	}
 	return &out
@@ -96,9 +111,9 @@ func (f *Config) Fleet() *Fleet {
 // Override resets network.profile to its default, since a fleet overrides it, and
 // returns the previous value, or "" if nothing changes. So a scenario for one kind of
 // link can run with a fleet.
-func (f *Config) Override(n *network.Config) (profile string) {
+func (cfg *Config) Override(n *network.Config) (profile string) {
 	standard := network.Defaults().Profile
-	if f.Loaded == nil || n.Profile == standard {
+	if cfg.Loaded == nil || n.Profile == standard {
 		return ""
 	}
 	profile, n.Profile = n.Profile, standard
@@ -107,8 +122,8 @@ func (f *Config) Override(n *network.Config) (profile string) {
 
 // CheckOthers reports values in other tables, under their names below c, that the fleet
 // determines. The rest of both tables applies to all classes.
-func (f *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Config) {
-	if f.Loaded == nil {
+func (cfg *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Config) {
+	if cfg.Loaded == nil {
 		return
 	}
 	machine, link := devices.Defaults(), network.Defaults()
@@ -121,19 +136,20 @@ func (f *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.Co
 		{"devices.flops_per_cycle", d.FlopsPerCycle, machine.FlopsPerCycle},
 		{"devices.idle_w", d.IdleW, machine.IdleW},
 		{"devices.compute_w", d.ComputeW, machine.ComputeW},
-		{"devices.battery_wh", d.BatteryWh, machine.BatteryWh},
-		{"devices.spread", d.Spread, machine.Spread},
-		{"devices.spread_width", d.SpreadWidth, machine.SpreadWidth},
-		{"devices.task_overhead_s", d.TaskS, machine.TaskS},
-		{"devices.step_overhead_s", d.StepS, machine.StepS},
-		{"devices.traffic_s_per_gb", d.TrafficSPerGB, machine.TrafficSPerGB},
-		{"devices.compute_jitter", d.Jitter, machine.Jitter},
+		{"devices.battery.wh", d.BatteryWh, machine.BatteryWh},
+		{"devices.speed_distribution", d.Spread, machine.Spread},
+		{"devices.speed_spread", d.SpreadWidth, machine.SpreadWidth},
+		{"overhead.task_s", d.TaskS, machine.TaskS},
+		{"overhead.step_s", d.StepS, machine.StepS},
+		{"overhead.s_per_gb", d.TrafficSPerGB, machine.TrafficSPerGB},
+		{"overhead.compute_jitter", d.Jitter, machine.Jitter},
+		{"overhead.compute_distribution", d.Distribution, machine.Distribution},
 		{"network.downlink_mbps", n.DownlinkMbps, link.DownlinkMbps},
 		{"network.uplink_mbps", n.UplinkMbps, link.UplinkMbps},
 		{"network.rtt_ms", n.RTTms, link.RTTms},
 		{"network.rate_spread", n.RateSpread, link.RateSpread},
 	} {
 		c.Require(k.is == k.defaults, k.key, k.is,
-			fmt.Sprintf("must be left out, or %v, with a fleet, which determines devices and links", config.Literal(k.defaults)))
+			"must be left out with a fleet, which determines devices and links")
 	}
 }

@@ -28,9 +28,9 @@ func (f *Fleet) Distributions(n int, seed uint64) (all []Distribution) {
 	for _, q := range quantities {
 		values := make([][]float64, len(f.Classes))
 		low, high := math.Inf(1), 0.0
-		for t := range n {
-			v := q.of(t)
-			values[class[t]] = append(values[class[t]], v)
+		for device := range n {
+			v := q.of(device)
+			values[class[device]] = append(values[class[device]], v)
 			low, high = min(low, v), max(high, v)
 		}
 		const beyond = 1.1 // makes the first and the last step visible

@@ -1,7 +1,7 @@
 // Package fleets describes heterogeneous populations of devices: classes with shares,
 // each with a device, a link and spreads, and the correlations of speed, rate and data.
 //
-// A Fleet is read from a file (docs/fleets.md) or built in. Assemble returns the class
+// A Fleet is read from a file (docs/time.md#fleets) or built in. Assemble returns the class
 // of each device of a run, and the factors of its speed and its rates.
 //
 // The package owns the assignment of devices to classes. It must not know how the

@@ -13,10 +13,15 @@ import (
 
 // Fleet is a set of classes with correlations.
 type Fleet struct {
-	Description string  `toml:"description" doc:"one sentence about the fleet"`
-	LinkSpeed   float64 `toml:"link_speed_correlation" doc:"rank correlation, in [-1, 1], of rate and speed among the devices of a class"`
-	DataSpeed   float64 `toml:"data_speed_correlation" doc:"rank correlation, in [-1, 1], of a device's training rows and its speed among the devices of a class"`
-	Classes     []Class `toml:"class" doc:"the classes"`
+	// one sentence about the fleet
+	Description string `toml:"description"`
+	// rank correlation, in [-1, 1], of rate and speed among the devices of a class
+	LinkSpeed float64 `toml:"link_speed_correlation"`
+	// rank correlation, in [-1, 1], of a device's training rows and its speed among the devices of
+	// a class
+	DataSpeed float64 `toml:"data_speed_correlation"`
+	// the classes
+	Classes []Class `toml:"class"`
 
 	InTurn []uint8 `toml:"-"` // the classes that the devices take in turn; empty: by share, see order
 }
@@ -31,27 +36,45 @@ func (f *Fleet) names() []string {
 
 // Class is a class of devices.
 type Class struct {
-	Name  string  `toml:"name" doc:"of the class"`
-	Share float64 `toml:"share" doc:"share of the devices, in (0, 1]; the shares of all classes add up to 1"`
+	// of the class
+	Name string `toml:"name"`
+	// share of the devices, in (0, 1]; the shares of all classes add up to 1
+	Share float64 `toml:"share"`
 
-	Device        string  `toml:"device" doc:"profile of the device, as in devices.profile of a scenario; empty: none, and all keys up to battery_wh are required"`
-	ClockGHz      float64 `toml:"clock_ghz" doc:"clock of the processor; 0: the profile's"`
-	FlopsPerCycle float64 `toml:"flops_per_cycle" doc:"floating-point operations in a clock cycle; 0: the profile's"`
-	IdleW         float64 `toml:"idle_w" doc:"power when neither computing nor sending, in watts; 0: the profile's"`
-	ComputeW      float64 `toml:"compute_w" doc:"power when computing, in watts; 0: the profile's"`
-	BatteryWh     float64 `toml:"battery_wh" doc:"energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains"`
+	// profile of the device, as in devices.profile of a scenario; empty: none, and all keys up to
+	// battery_wh are required
+	Device string `toml:"device"`
+	// clock of the processor; 0: the profile's
+	ClockGHz float64 `toml:"clock_ghz"`
+	// floating-point operations in a clock cycle; 0: the profile's
+	FlopsPerCycle float64 `toml:"flops_per_cycle"`
+	// power when neither computing nor sending, in watts; 0: the profile's
+	IdleW float64 `toml:"idle_w"`
+	// power when computing, in watts; 0: the profile's
+	ComputeW float64 `toml:"compute_w"`
+	// energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains
+	BatteryWh float64 `toml:"battery_wh"`
 
-	Link         string  `toml:"link" doc:"profile of the link, as in network.profile of a scenario"`
-	DownlinkMbps float64 `toml:"downlink_mbps" doc:"rate from the server, in 10^6 bit/s; 0: the profile's"`
-	UplinkMbps   float64 `toml:"uplink_mbps" doc:"rate to the server, in 10^6 bit/s; 0: the profile's"`
-	RTTms        float64 `toml:"rtt_ms" doc:"round trip time in milliseconds; 0: the profile's"`
-	WireFactor   float64 `toml:"wire_factor" doc:"bytes on the wire for each byte of a message, at least 1; 0: network.wire_factor of the scenario"`
-	BurstBytes   float64 `toml:"burst_bytes" doc:"bytes on the wire of each transfer that pass at once; 0: network.burst_bytes of the scenario"`
+	// profile of the link, as in network.profile of a scenario
+	Link string `toml:"link"`
+	// rate from the server, in 10^6 bit/s; 0: the profile's
+	DownlinkMbps float64 `toml:"downlink_mbps"`
+	// rate to the server, in 10^6 bit/s; 0: the profile's
+	UplinkMbps float64 `toml:"uplink_mbps"`
+	// round trip time in milliseconds; 0: the profile's
+	RTTms float64 `toml:"rtt_ms"`
+	// bytes on the wire for each byte of a message, at least 1; 0: network.wire.factor of the
+	// scenario
+	WireFactor float64 `toml:"wire_factor"`
+	// bytes on the wire of each transfer that pass at once; 0: network.wire.burst_bytes of the scenario
+	BurstBytes float64 `toml:"burst_bytes"`
 
 	devices.Overheads
 
-	SpeedSpread float64 `toml:"speed_spread" doc:"sigma/mu of a log-normal factor of mean 1 on a device's speed"`
-	RateSpread  float64 `toml:"rate_spread" doc:"sigma/mu of a log-normal factor of mean 1 on both rates of a device"`
+	// sigma/mu of a log-normal factor of mean 1 on a device's speed
+	SpeedSpread float64 `toml:"speed_spread"`
+	// sigma/mu of a log-normal factor of mean 1 on both rates of a device
+	RateSpread float64 `toml:"rate_spread"`
 }
 
 // mostClasses is the number of values of a byte.
@@ -61,7 +84,8 @@ const mostClasses = 256
 func (f *Fleet) Validate(c *config.Checker) {
 	validateCorrelation(c, "link_speed_correlation", f.LinkSpeed)
 	validateCorrelation(c, "data_speed_correlation", f.DataSpeed)
-	c.Require(len(f.Classes) > 0 && len(f.Classes) <= mostClasses, "class", len(f.Classes), fmt.Sprintf("must be from 1 to %d classes", mostClasses))
+	c.Require(len(f.Classes) > 0 && len(f.Classes) <= mostClasses, "class", len(f.Classes),
+		fmt.Sprintf("must be from 1 to %d classes", mostClasses))
 	sum, shares := 0.0, true
 	seen := map[string]bool{}
 	for i := range f.Classes {
@@ -74,7 +98,8 @@ func (f *Fleet) Validate(c *config.Checker) {
 		shares = shares && k.Share >= leastShare && k.Share <= 1
 	}
 	// Thirds may be written with six digits.
-	c.Require(!shares || len(f.Classes) == 0 || math.Abs(sum-1) <= 1e-5, "class", nil, fmt.Sprintf("the shares add up to %g: must be 1", sum))
+	c.Require(!shares || len(f.Classes) == 0 || math.Abs(sum-1) <= 1e-5, "class", nil,
+		fmt.Sprintf("the shares add up to %g: must be 1", sum))
 }
 
 // leastShare is the smallest share of a class: one device of a million.
@@ -84,62 +109,67 @@ func validateCorrelation(c *config.Checker, key string, rho float64) {
 	c.Require(rho >= -1 && rho <= 1, key, rho, "must be in [-1, 1]")
 }
 
-func (k *Class) validate(c *config.Checker) {
-	c.Require(k.Name != "", "name", k.Name, "must not be empty")
-	c.Require(k.Name == "" || input.RefuseName(k.Name) == "", "name", quote.Cut(k.Name), "must be text of at most 200 characters, without control characters")
-	c.Require(k.Share >= leastShare && k.Share <= 1, "share", k.Share, fmt.Sprintf("must be in [%g, 1]", leastShare))
+func (cl *Class) validate(c *config.Checker) {
+	c.Require(cl.Name != "", "name", cl.Name, "must not be empty")
+	c.Require(cl.Name == "" || input.RefuseName(cl.Name) == "", "name", quote.Cut(cl.Name),
+		"must be text of at most 200 characters, without control characters")
+	c.Require(cl.Share >= leastShare && cl.Share <= 1, "share", cl.Share, fmt.Sprintf("must be in [%g, 1]", leastShare))
 	figure := func(key string, x, most float64) {
 		switch {
-		case k.Device != "":
-			c.Require(x >= 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))
+		case cl.Device != "":
+			c.Require(x >= 0 && x <= most, key, x,
+				fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))
 		default:
-			c.Require(x > 0 && x <= most, key, x, fmt.Sprintf("must be positive and at most %g: a class without a device must set all its values", most))
+			c.Require(x > 0 && x <= most, key, x,
+				fmt.Sprintf("must be positive and at most %g: a class without a device must set all its values", most))
 		}
 	}
-	if k.Device != "" {
-		c.OneOf("device", k.Device, devices.ProfileNames()...)
+	if cl.Device != "" {
+		c.OneOf("device", cl.Device, devices.ProfileNames()...)
 	}
-	figure("clock_ghz", k.ClockGHz, 1e6)
-	figure("flops_per_cycle", k.FlopsPerCycle, 1e9)
-	figure("idle_w", k.IdleW, 1e6)
-	figure("compute_w", k.ComputeW, 1e6)
-	if k.BatteryWh != devices.Mains {
-		figure("battery_wh", k.BatteryWh, 1e9)
+	figure("clock_ghz", cl.ClockGHz, 1e6)
+	figure("flops_per_cycle", cl.FlopsPerCycle, 1e9)
+	figure("idle_w", cl.IdleW, 1e6)
+	figure("compute_w", cl.ComputeW, 1e6)
+	if cl.BatteryWh != devices.Mains {
+		figure("battery_wh", cl.BatteryWh, 1e9)
 	}
-	k.Overheads.Validate(c)
-	c.OneOf("link", k.Link, network.ProfileNames()...)
+	cl.Overheads.Validate(c)
+	c.OneOf("link", cl.Link, network.ProfileNames()...)
 	link := func(key string, x float64) {
 		c.Require(x >= 0 && x <= 1e9, key, x, "must be positive and at most 1e+09, or 0 for the profile's")
 	}
-	link("downlink_mbps", k.DownlinkMbps)
-	link("uplink_mbps", k.UplinkMbps)
-	link("rtt_ms", k.RTTms)
-	c.Require(k.WireFactor == 0 || k.WireFactor >= 1 && k.WireFactor <= 1e6, "wire_factor", k.WireFactor,
+	link("downlink_mbps", cl.DownlinkMbps)
+	link("uplink_mbps", cl.UplinkMbps)
+	link("rtt_ms", cl.RTTms)
+	c.Require(cl.WireFactor == 0 || cl.WireFactor >= 1 && cl.WireFactor <= 1e6, "wire_factor", cl.WireFactor,
 		"must be in [1, 1e+06], or 0 for the scenario's")
-	c.Require(k.BurstBytes >= 0 && k.BurstBytes <= 1e15, "burst_bytes", k.BurstBytes,
+	c.Require(cl.BurstBytes >= 0 && cl.BurstBytes <= 1e15, "burst_bytes", cl.BurstBytes,
 		"must be positive and at most 1e+15, or 0 for the scenario's")
 	spread := func(key string, cv float64) { c.Require(cv >= 0 && cv <= 100, key, cv, "must be in [0, 100]") }
-	spread("speed_spread", k.SpeedSpread)
-	spread("rate_spread", k.RateSpread)
+	spread("speed_spread", cl.SpeedSpread)
+	spread("rate_spread", cl.RateSpread)
 }
 
 // machine returns the device profile of a valid class. A low battery does not slow down
 // a class without a profile.
-func (k *Class) machine() devices.Profile {
-	if k.Device == "" {
+func (cl *Class) machine() devices.Profile {
+	if cl.Device == "" {
 		return devices.Profile{
-			Name: k.Name, ClockGHz: k.ClockGHz, FlopsPerCycle: k.FlopsPerCycle,
-			IdleW: k.IdleW, ComputeW: k.ComputeW, BatteryWh: max(0, k.BatteryWh), ChargeW: devices.USBChargeW, Source: "class " + k.Name,
+			Name: cl.Name, ClockGHz: cl.ClockGHz, FlopsPerCycle: cl.FlopsPerCycle,
+			IdleW: cl.IdleW, ComputeW: cl.ComputeW, BatteryWh: max(0, cl.BatteryWh), ChargeW: devices.USBChargeW,
+			Source: "class " + cl.Name,
 		}
 	}
 	c := devices.Config{
-		Profile: k.Device, ClockGHz: k.ClockGHz, FlopsPerCycle: k.FlopsPerCycle,
-		IdleW: k.IdleW, ComputeW: k.ComputeW, BatteryWh: k.BatteryWh,
+		Profile: cl.Device, ClockGHz: cl.ClockGHz, FlopsPerCycle: cl.FlopsPerCycle,
+		IdleW: cl.IdleW, ComputeW: cl.ComputeW,
+		BatteryConfig: devices.BatteryConfig{BatteryWh: devices.WattHours(cl.BatteryWh)},
 	}
 	return c.Device()
 }
 
-func (k *Class) link() network.Profile {
+func (cl *Class) link() network.Profile {
 	unlessZero := func(x float64) float64 {
 		if x == 0 {
 			return network.Unset
@@ -147,9 +177,10 @@ func (k *Class) link() network.Profile {
 		return x
 	}
 	c := network.Config{
-		Profile: k.Link, DownlinkMbps: unlessZero(k.DownlinkMbps), UplinkMbps: unlessZero(k.UplinkMbps), RTTms: unlessZero(k.RTTms),
+		Profile: cl.Link, DownlinkMbps: unlessZero(cl.DownlinkMbps), UplinkMbps: unlessZero(cl.UplinkMbps),
+		RTTms: unlessZero(cl.RTTms),
 	}
 	p := c.Link()
-	p.WireFactor, p.BurstBytes = k.WireFactor, k.BurstBytes
+	p.WireFactor, p.BurstBytes = cl.WireFactor, cl.BurstBytes
 	return p
 }

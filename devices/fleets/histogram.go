@@ -27,9 +27,9 @@ func (f *Fleet) measure(n int, seed uint64) ([]measured, []uint8) {
 	fleet := devices.NewMixedProcessors(devices.Defaults(), machines, seed)
 	links := network.NewMixedLinks(network.Defaults(), mix, seed)
 	return []measured{
-		{"speed, GFLOP/s", func(t int) float64 { return fleet.Rate(t) / 1e9 }},
-		{"downlink, Mbit/s", func(t int) float64 { return links.Mbps(network.Down, t) }},
-		{"uplink, Mbit/s", func(t int) float64 { return links.Mbps(network.Up, t) }},
+		{"speed, GFLOP/s", func(device int) float64 { return fleet.Rate(device) / 1e9 }},
+		{"downlink, Mbit/s", func(device int) float64 { return links.Mbps(network.Down, device) }},
+		{"uplink, Mbit/s", func(device int) float64 { return links.Mbps(network.Up, device) }},
 	}, machines.Class
 }
 
@@ -40,8 +40,8 @@ func (f *Fleet) Histograms(n int, seed uint64) (all []Histogram) {
 	for _, q := range quantities {
 		h := Histogram{Quantity: q.quantity}
 		low, high := math.Inf(1), 0.0
-		for t := range n {
-			low, high = min(low, q.of(t)), max(high, q.of(t))
+		for device := range n {
+			low, high = min(low, q.of(device)), max(high, q.of(device))
 		}
 		first := bin(low)
 		bins := bin(high) - first + 1
@@ -49,8 +49,8 @@ func (f *Fleet) Histograms(n int, seed uint64) (all []Histogram) {
 			h.Edges = append(h.Edges, edge(first+i))
 		}
 		counts := make([]int, bins)
-		for t := range n {
-			counts[bin(q.of(t))-first]++
+		for device := range n {
+			counts[bin(q.of(device))-first]++
 		}
 		for _, c := range counts {
 			h.Shares = append(h.Shares, float64(c)/float64(n))

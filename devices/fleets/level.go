@@ -7,7 +7,7 @@ import (
 )
 
 // Levels are the levels of heterogeneity of devices and of links, from none to the most
-// (docs/fleets.md#levels).
+// (docs/time.md#levels).
 var Levels = []string{"none", "mild", "middle", "severe"}
 
 // Level returns the fleet of levels of devices and of links, which are independent:
@@ -23,7 +23,8 @@ func Level(devices, links string) *Fleet {
 		k.Link, k.RateSpread = "", 0
 		return k
 	}) {
-		for _, l := range parts(links, func(k Class) Class { return Class{Name: k.Link, Link: k.Link, RateSpread: k.RateSpread} }) {
+		for _, l := range parts(links,
+			func(k Class) Class { return Class{Name: k.Link, Link: k.Link, RateSpread: k.RateSpread} }) {
 			k := m
 			k.Name, k.Share, k.Link, k.RateSpread = m.Name+"/"+l.Name, m.Share*l.Share, l.Link, l.RateSpread
 			f.Classes = append(f.Classes, k)

@@ -34,7 +34,7 @@ const block = 20
 // for every multiple m of the block, a class has its share, rounded down or up. Within a
 // block the order is random, so that patterns in the device number (cells, kinds of
 // data) do not meet the same classes repeatedly. A whole block depends only on the seed
-// and its device numbers; a partial last block also on n. With classes in turn, device t has
+// and its device numbers; a partial last block also on n. With classes in turn, a device has
 // class t mod their number.
 func (f *Fleet) order(n int, seed uint64) []uint8 {
 	if k := len(f.InTurn); k > 0 {

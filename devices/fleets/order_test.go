@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 
 	"pgregory.net/rapid"
 )
@@ -45,16 +46,14 @@ func TestSharesAreExact(t *testing.T) {
 			}
 			for k, have := range counts {
 				low, high := m*parts[k]/whole, (m*parts[k]+whole-1)/whole
-				if have < low || have > high {
-					t.Fatalf("of %d devices %d are of class %d, must be %d or %d", m, have, k, low, high)
-				}
+				expect.Must(t, have >= low && have <= high,
+					"of %d devices %d are of class %d, must be %d or %d", m, have, k, low, high)
 			}
 		}
 		few := rapid.IntRange(1, n).Draw(t, "few")
 		same := few - few%block
-		if !slices.Equal(f.order(few, seed)[:same], order[:same]) {
-			t.Fatalf("the first %d of %d devices are others than of %d", same, few, n)
-		}
+		expect.Must(t, slices.Equal(f.order(few, seed)[:same], order[:same]),
+			"the first %d of %d devices are others than of %d", same, few, n)
 	})
 }
 
@@ -65,9 +64,8 @@ func TestDecimalSharesAreExact(t *testing.T) {
 		for _, k := range shared(0.1, 0.2, 0.7).order(n, 1) {
 			counts[k]++
 		}
-		if want := []int{n / 10, n / 5, 7 * n / 10}; !slices.Equal(counts, want) {
-			t.Errorf("of %d devices %v are of each class, must be %v", n, counts, want)
-		}
+		want := []int{n / 10, n / 5, 7 * n / 10}
+		expect.That(t, slices.Equal(counts, want), "of %d devices %v are of each class, must be %v", n, counts, want)
 	}
 }
 
@@ -87,14 +85,14 @@ func TestOrderHasNoPeriod(t *testing.T) {
 				for k, share := range shares {
 					size := float64(n / cells)
 					if math.Abs(counts[k]-share*size) > 5*math.Sqrt(size*share*(1-share)) {
-						t.Errorf("shares %v: %g of %g devices of cell %d of %d are of class %d", shares, counts[k], size, c, cells, k)
+						t.Errorf("shares %v: %g of %g devices of cell %d of %d are of class %d", shares, counts[k],
+							size, c, cells, k)
 					}
 				}
 			}
 		}
-		if other := shared(shares...).order(n, 4); slices.Equal(order, other) {
-			t.Errorf("shares %v: two seeds give the same order", shares)
-		}
+		other := shared(shares...).order(n, 4)
+		expect.That(t, !slices.Equal(order, other), "shares %v: two seeds give the same order", shares)
 	}
 }
 
@@ -110,7 +108,8 @@ func TestAssignmentInTurn(t *testing.T) {
 	f := cfg.Fleet()
 	for n := range 8 {
 		machines, links := f.Assemble(n, nil, uint64(n))
-		if want := []uint8{0, 4, 4, 0, 4, 4, 0}[:n]; !slices.Equal(machines.Class, want) || !slices.Equal(links.Class, want) {
+		if want := []uint8{0, 4, 4, 0, 4, 4, 0}[:n]; !slices.Equal(machines.Class, want) ||
+			!slices.Equal(links.Class, want) {
 			t.Errorf("%d devices have classes %v", n, machines.Class)
 		}
 	}

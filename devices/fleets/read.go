@@ -117,7 +117,8 @@ func parseCSV(name string, source []byte) (*Fleet, error) {
 		classes = append(classes, class)
 	}
 	if len(classes) == 0 {
-		return nil, config.Errors{{Place: at, Text: "must have a header with the keys of classes, and a row for each class"}}
+		return nil,
+			config.Errors{{Place: at, Text: "must have a header with the keys of classes, and a row for each class"}}
 	}
 	root := config.NewTable(at)
 	if err := root.Set(config.Path{"class"}, config.NewList(classes, at)); err != nil {
@@ -132,5 +133,6 @@ func unreadable(name string, err error) error {
 	if !errors.As(err, &parse) {
 		return config.Errors{{Place: config.Place{File: name}, Text: err.Error()}}
 	}
-	return config.Errors{{Place: config.Place{File: name, Line: parse.Line, Column: parse.Column}, Text: parse.Err.Error()}}
+	return config.Errors{{Place: config.Place{File: name, Line: parse.Line, Column: parse.Column},
+		Text: parse.Err.Error()}}
 }

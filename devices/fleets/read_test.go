@@ -9,6 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/network"
 )
@@ -16,14 +17,11 @@ import (
 // The built-in fleets are valid and have a description, and there is no other file.
 func TestBuiltInFleets(t *testing.T) {
 	entries, err := builtin.ReadDir("builtin")
-	if err != nil || len(entries) != len(Names()) {
-		t.Errorf("%d files (%v), %d names", len(entries), err, len(Names()))
-	}
+	expect.That(t, err == nil && len(entries) == len(Names()),
+		"%d files (%v), %d names", len(entries), err, len(Names()))
 	for _, name := range Names() {
 		f, ok := BuiltIn(name)
-		if !ok || f.Description == "" {
-			t.Errorf("%s: %+v", name, f)
-		}
+		expect.That(t, ok && f.Description != "", "%s: %+v", name, f)
 	}
 }
 
@@ -33,9 +31,8 @@ func TestSpeedsOfFLASH(t *testing.T) {
 	f, _ := BuiltIn("phones-2017")
 	for class, ms := range map[int]float64{0: 1642, 1: 1642, 2: 588, 3: 588, 4: 179} {
 		rate, want := f.Classes[class].machine().Rate(), 6e9*588/ms
-		if rate < 0.999*want || rate > 1.001*want {
-			t.Errorf("class %s has %g FLOP/s, must be %g", f.Classes[class].Name, rate, want)
-		}
+		expect.That(t, rate >= 0.999*want && rate <= 1.001*want,
+			"class %s has %g FLOP/s, must be %g", f.Classes[class].Name, rate, want)
 	}
 }
 
@@ -63,64 +60,62 @@ traffic_s_per_gb = 2
 compute_jitter = 0.1
 `
 
-const inCSV = "name,share,device,clock_ghz,flops_per_cycle,idle_w,compute_w,battery_wh,link,rtt_ms, speed_spread,task_overhead_s,step_overhead_s,traffic_s_per_gb,compute_jitter\n" +
+const inCSV = "name,share,device,clock_ghz,flops_per_cycle,idle_w,compute_w,battery_wh,link,rtt_ms, " +
+	"speed_spread,task_overhead_s,step_overhead_s,traffic_s_per_gb,compute_jitter\n" +
 	"old,0.25,phone-2010,,,,,,3g,,0.2,,,,\n" +
 	"7,0.75,,2,3.5,0.1,2,-1,wifi,12,,0.5,0.01,2,0.1\n"
 
 func TestFormatsAreAlike(t *testing.T) {
-	a, err := Read(filetest.New(t, "x.toml", inTOML))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Open(filetest.New(t, "x.csv", inCSV))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(a, b) {
-		t.Errorf("%+v\n%+v", a, b)
-	}
-	if k := b.Classes[1]; k.Name != "7" || k.BatteryWh != devices.Mains || k.RTTms != 12 {
-		t.Errorf("%+v", k)
-	}
+	a := expect.Value(Read(filetest.New(t, "x.toml", inTOML)))(t)
+	b := expect.Value(Open(filetest.New(t, "x.csv", inCSV)))(t)
+	expect.That(t, reflect.DeepEqual(a, b), "%+v\n%+v", a, b)
+	k := b.Classes[1]
+	expect.That(t, k.Name == "7" && k.BatteryWh == devices.Mains && k.RTTms == 12, "%+v", k)
 	want := []devices.Overheads{{}, {TaskS: 0.5, StepS: 0.01, TrafficSPerGB: 2, Jitter: 0.1}}
-	if machines, _ := b.Assemble(4, nil, 1); !slices.Equal(machines.Overheads, want) {
-		t.Errorf("the overheads of the classes are %+v", machines.Overheads)
-	}
+	machines, _ := b.Assemble(4, nil, 1)
+	expect.That(t, slices.Equal(machines.Overheads, want), "the overheads of the classes are %+v", machines.Overheads)
 }
 
 // All errors are reported together, with positions.
 func TestFaultsOfFiles(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"x.toml", "", "x.toml: class = 0: must be from 1 to 256 classes"},
-		{"x.toml", "[[class]]\nname = \"a\"\nshare = 1\ndevice = \"phone-2017\"\nlink = \"lte\"\nspeed_spred = 1\n", "x.toml:6:1: unknown key class[0].speed_spred: did you mean speed_spread?"},
-		{"x.toml", strings.Replace(inTOML, "0.25", "0.2", 1), "x.toml:2:1: class: the shares add up to 0.95: must be 1"},
+		{"x.toml", "[[class]]\nname = \"a\"\nshare = 1\ndevice = \"phone-2017\"\nlink = \"lte\"\nspeed_spred = 1\n",
+			"x.toml:6:1: unknown key class[0].speed_spred: did you mean speed_spread?"},
+		{"x.toml", strings.Replace(inTOML, "0.25", "0.2", 1),
+			"x.toml:2:1: class: the shares add up to 0.95: must be 1"},
 		{"x.toml", strings.Replace(inTOML, "0.25", "0", 1), "x.toml:4:9: class[0].share = 0: must be in [1e-06, 1]"},
-		{"x.toml", strings.Replace(inTOML, `"phone-2010"`, `"phone-2011"`, 1), `x.toml:5:10: class[0].device = "phone-2011": must be one of phone-2010, phone-2017, phone-2020, raspberry-pi-4 (did you mean "phone-2010"?)`},
-		{"x.toml", strings.Replace(inTOML, "idle_w = 0.1\n", "", 1), "class[1].idle_w = 0: must be positive and at most 1e+06: a class without a device must set all its values"},
+		{"x.toml", strings.Replace(inTOML, `"phone-2010"`, `"phone-2011"`, 1),
+			`x.toml:5:10: class[0].device = "phone-2011": must be one of phone-2010, phone-2017, phone-2020, ` +
+				`raspberry-pi-4 (did you mean "phone-2010"?)`},
+		{"x.toml", strings.Replace(inTOML, "idle_w = 0.1\n", "", 1),
+			"class[1].idle_w = 0: must be positive and at most 1e+06: a class without a device must set all its " +
+				"values"},
 		{"x.toml", strings.Replace(inTOML, `"7"`, `"old"`, 1), `x.toml:10:8: class[1].name = "old": must be unique`},
-		{"x.toml", "link_speed_correlation = 1.5\n" + inTOML, "x.toml:1:26: link_speed_correlation = 1.5: must be in [-1, 1]"},
-		{"x.toml", strings.Replace(inTOML, `"wifi"`, `""`, 1), `class[1].link = "": must be one of wifi, wifi-2012, lte, 3g, ble, ethernet`},
+		{"x.toml", "link_speed_correlation = 1.5\n" + inTOML,
+			"x.toml:1:26: link_speed_correlation = 1.5: must be in [-1, 1]"},
+		{"x.toml", strings.Replace(inTOML, `"wifi"`, `""`, 1),
+			`class[1].link = "": must be one of wifi, wifi-2012, lte, 3g, ble, ethernet`},
 		{"x.csv", "", "x.csv: must have a header with the keys of classes, and a row for each class"},
 		{"x.csv", "name,share\n", "a row for each class"},
 		{"x.csv", strings.Replace(inCSV, "0.75", "three", 1), `x.csv:3:3: class[1].share = "three": must be a number`},
-		{"x.csv", strings.Replace(inCSV, "share", "shere", 1), "x.csv:2:5: unknown key class[0].shere: did you mean share?"},
+		{"x.csv", strings.Replace(inCSV, "share", "shere", 1),
+			"x.csv:2:5: unknown key class[0].shere: did you mean share?"},
 		{"x.csv", strings.Replace(inCSV, "rtt_ms", "share", 1), `x.csv:2:29: two columns are named "share"`},
 		{"x.csv", inCSV + "1,2\n", "x.csv:4:1: wrong number of fields"},
 		{"x.csv", "name,share\n\"a,1\n", "x.csv:2:6: extraneous or missing \" in quoted-field"},
 	} {
 		_, err := Read(filetest.New(t, c.name, c.text))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, must say %s", c.text, err, c.want)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "%q: %v, must say %s", c.text, err, c.want)
 	}
 	for name, want := range map[string]string{
-		"phones-2011":                    "unknown fleet phones-2011: did you mean phones-2010? (the name of a file ends in .toml or .csv)",
+		"phones-2011": "unknown fleet phones-2011: did you mean phones-2010? (the name of a file " +
+			"ends in .toml or .csv)",
 		"nowhere/phones.toml":            "nowhere/phones.toml: no such file or directory",
 		filepath.Join(t.TempDir(), "no"): "no such file or directory",
 	} {
-		if _, err := Open(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, must say %s", name, err, want)
-		}
+		_, err := Open(name)
+		expect.That(t, err != nil && strings.Contains(err.Error(), want), "%s: %v, must say %s", name, err, want)
 	}
 }
 
@@ -141,27 +136,28 @@ func TestConfig(t *testing.T) {
 	}{
 		{func(*Config) {}, ""},
 		{func(f *Config) { f.Name = "mixed" }, ""},
-		{func(f *Config) { f.Name = "mixt" }, `name = "mixt": must be one of phones-2010, phones-2017, phones-2020, sensors, mixed (did you mean "mixed"?)`},
-		{func(f *Config) { f.Name, f.File = "mixed", "x.toml" }, `name = "mixed": cannot be combined with file`},
-		{func(f *Config) { f.File = "nowhere.toml" }, `file = "nowhere.toml": cannot be read: nowhere.toml: no such file or directory`},
-		{func(f *Config) { f.LinkSpeed = 0 }, "link_speed_correlation = 0: requires a fleet (fleet.name, fleet.file or a level)"},
-		{func(f *Config) { f.Name, f.DataSpeed = "mixed", -1.5 }, "data_speed_correlation = -1.5: must be in [-1, 1], or -2 for the fleet's own"},
+		{func(f *Config) { f.Name = "mixt" }, `name = "mixt": must be one of phones-2010, phones-2017, phones-2020, ` +
+			`sensors, mixed (did you mean "mixed"?)`},
+		{func(f *Config) { f.Name = "nowhere.toml" },
+			`name = "nowhere.toml": cannot be read: nowhere.toml: no such file or directory`},
+		{func(f *Config) { f.LinkSpeed = 0 },
+			"link_speed_correlation = 0: requires a fleet (fleet.name or a level)"},
+		{func(f *Config) { f.Name, f.DataSpeed = "mixed", -1.5 },
+			"data_speed_correlation = -1.5: must be in [-1, 1], or -2 for the fleet's own"},
 	} {
 		f := Defaults()
 		c.change(&f)
-		if got := found(&f); got != c.want {
-			t.Errorf("%+v: %q, must be %q", f, got, c.want)
-		}
+		got := found(&f)
+		expect.That(t, got == c.want, "%+v: %q, must be %q", f, got, c.want)
 	}
 	f := Defaults()
-	if f.Fleet() != nil {
-		t.Error("the defaults have a fleet")
-	}
-	f.File, f.DataSpeed = filetest.New(t, "x.toml", "link_speed_correlation = 0.5\n"+inTOML), -0.25
+	expect.That(t, f.Fleet() == nil, "the defaults have a fleet")
+	f.Name, f.DataSpeed = filetest.New(t, "x.toml", "link_speed_correlation = 0.5\n"+inTOML), -0.25
 	if got := found(&f); got != "" {
 		t.Fatal(got)
 	}
-	if got := f.Fleet(); got.LinkSpeed != 0.5 || got.DataSpeed != -0.25 || f.Loaded.DataSpeed != 0 || len(got.Classes) != 2 {
+	if got := f.Fleet(); got.LinkSpeed != 0.5 || got.DataSpeed != -0.25 || f.Loaded.DataSpeed != 0 ||
+		len(got.Classes) != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -180,19 +176,22 @@ func TestNoOverridesBesideAFleet(t *testing.T) {
 		return strings.Join(keys, " ")
 	}
 	everything := func(d *devices.Config, n *network.Config) {
-		*d = devices.Config{Profile: "phone-2010", ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 1, BatteryWh: 1, Spread: devices.Uniform, SpreadWidth: 1, Overheads: devices.Overheads{TaskS: 1, StepS: 1, TrafficSPerGB: 1, Jitter: 1}}
+		*d = devices.Config{Profile: "phone-2010", ClockGHz: 1, FlopsPerCycle: 1, IdleW: 1, ComputeW: 1,
+			BatteryConfig: devices.BatteryConfig{BatteryWh: 1}, Spread: devices.Uniform, SpreadWidth: 1,
+			Overheads: devices.Overheads{TaskS: 1, StepS: 1, TrafficSPerGB: 1, Jitter: 1}}
 		*n = network.Config{Profile: "wifi", DownlinkMbps: 1, UplinkMbps: 1, RTTms: 1, RateSpread: 1}
 	}
 	none, fleet := Defaults(), Defaults()
-	fleet.File = filetest.New(t, "x.toml", inTOML)
+	fleet.Name = filetest.New(t, "x.toml", inTOML)
 	if got := found(&fleet); got != "" {
 		t.Fatal(got)
 	}
 	if got := check(none, everything); got != "" {
 		t.Errorf("without a fleet %s is wrong", got)
 	}
-	want := "devices.profile devices.clock_ghz devices.flops_per_cycle devices.idle_w devices.compute_w devices.battery_wh devices.spread devices.spread_width " +
-		"devices.task_overhead_s devices.step_overhead_s devices.traffic_s_per_gb devices.compute_jitter " +
+	want := "devices.profile devices.clock_ghz devices.flops_per_cycle devices.idle_w devices.compute_w " +
+		"devices.battery.wh devices.speed_distribution devices.speed_spread " +
+		"overhead.task_s overhead.step_s overhead.s_per_gb overhead.compute_jitter " +
 		"network.downlink_mbps network.uplink_mbps network.rtt_ms network.rate_spread"
 	if got := check(fleet, everything); got != want {
 		t.Errorf("%s\nmust be\n%s", got, want)
@@ -228,7 +227,7 @@ func FuzzRead(f *testing.F) {
 // changes.
 func TestAFleetOverridesTheProfile(t *testing.T) {
 	fleet := Defaults()
-	fleet.File = filetest.New(t, "x.toml", inTOML)
+	fleet.Name = filetest.New(t, "x.toml", inTOML)
 	fleet.Validate(config.NewChecker())
 	for _, c := range []struct {
 		of       Config

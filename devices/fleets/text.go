@@ -15,17 +15,16 @@ import (
 // least 1.
 func (f *Fleet) Text(n int, seed uint64) string {
 	var b strings.Builder
-	if f.Description != "" {
-		fmt.Fprintf(&b, "%s\n\n", columns.Wrap(f.Description, columns.Width, 0))
-	}
-	f.writeClasses(&b, n, seed)
-	fmt.Fprintf(&b, "\nrank correlation in a class: %g of rate and speed, %g of rows and speed\n", f.LinkSpeed, f.DataSpeed)
+	b.WriteString(columns.Sections{{Title: f.Description}, {Table: f.table(n, seed)}}.Text(columns.Width))
+	fmt.Fprintf(&b, "\nrank correlation in a class: %g of rate and speed, %g of rows and speed\n", f.LinkSpeed,
+		f.DataSpeed)
 	m := f.Measure(n, seed)
-	fmt.Fprintf(&b, "\nheterogeneity of %s (docs/fleets.md#levels)\n", columns.Count(m.Devices, "device"))
+	fmt.Fprintf(&b, "\nheterogeneity of %s (docs/time.md#levels)\n", columns.Count(m.Devices, "device"))
 	b.WriteString(columns.Entries([]string{"DevMC-R", "DevMC-T", "P90/P10"}, []string{
 		fmt.Sprintf("%.3f; 1: every trip of FLHetBench's model within its deadline", m.DevMCR),
 		fmt.Sprintf("%.4g; 1: trips take no time", m.DevMCT),
-		fmt.Sprintf("%.3g of times to compute, %.3g of trips, %.3g of both (1 TFLOP, the model)", m.Compute, m.Transfer, m.Response),
+		fmt.Sprintf("%.3g of times to compute, %.3g of trips, %.3g of both (1 TFLOP, the model)", m.Compute, m.Transfer,
+			m.Response),
 	}, columns.Width))
 	for _, h := range f.Histograms(n, seed) {
 		h.write(&b)
@@ -62,12 +61,14 @@ func (f *Fleet) Measure(n int, seed uint64) Measures {
 		both[i] = compute[i] + trips[i]
 	}
 	s := heterogeneity.For(n)
-	m := Measures{Devices: n, Compute: heterogeneity.P90P10(compute), Transfer: heterogeneity.P90P10(trips), Response: heterogeneity.P90P10(both)}
+	m := Measures{Devices: n, Compute: heterogeneity.P90P10(compute), Transfer: heterogeneity.P90P10(trips),
+		Response: heterogeneity.P90P10(both)}
 	m.DevMCR, m.DevMCT = s.DevMC(trips)
 	return m
 }
 
-func (f *Fleet) writeClasses(b *strings.Builder, n int, seed uint64) {
+// table has a row for each class.
+func (f *Fleet) table(n int, seed uint64) columns.Table {
 	counts := make([]int, len(f.Classes))
 	for _, k := range f.order(n, seed) {
 		counts[k]++
@@ -94,7 +95,7 @@ func (f *Fleet) writeClasses(b *strings.Builder, n int, seed uint64) {
 		})
 	}
 	table.Blocks = []columns.Block{{Rows: rows}}
-	table.Write(b, columns.Width)
+	return table
 }
 
 func (h *Histogram) write(b *strings.Builder) {

@@ -1,6 +1,6 @@
 """Federated averaging of logistic regression as a Flower app, on rows that fedsim has prepared.
 
-The model and the local steps are those of comparison_numpy.py. See comparison.toml.
+See comparison.toml.
 
     python comparison_flower.py [ROUNDS]
 """
@@ -22,7 +22,7 @@ EPOCHS, BATCH, STEP = 5, 32, 0.05
 DEADLINE_S = 0.3  # that of comparison.toml
 
 about = json.loads(Path("rows/data.json").read_text())
-train_rows, test_rows = rows.read("rows", about["digest"])
+train_rows, test_rows = rows.read("rows")
 features = about["features"]
 client, server = ClientApp(), ServerApp()
 

@@ -5,7 +5,7 @@ fedsim starts it: fedsim run numpy_fedavg.toml --allow-external
 
 import har
 import numpy as np
-from pyfedsim.learner import Learner, Metric, Update, serve
+from pyfedsim.protocols import Learner, Metric, Update, serve
 
 
 def softmax(parameters, x):

@@ -23,7 +23,7 @@ func main() {
 // compare runs the scenario into a folder for each network.
 func compare(out io.Writer, folder string) error {
 	for _, network := range []string{"3g", "wifi"} {
-		s, err := scenario.Load("quickstart", []string{"network.profile=" + network, "run.rounds=50", "run.seeds=[1]"})
+		s, err := scenario.Load("deadline", []string{"network.profile=" + network, "run.rounds=50", "run.seeds=[1]"})
 		if err != nil {
 			return err
 		}

@@ -11,9 +11,9 @@ import (
 	"fedsim/experiment/scenario"
 )
 
-// The shipped scenario quickstart, with a slower link, one seed and fewer rounds.
+// The shipped scenario deadline, with a slower link, one seed and fewer rounds.
 func ExampleRun() {
-	s, err := scenario.Load("quickstart", []string{"network.profile=3g", "run.rounds=50", "run.seeds=[1]"})
+	s, err := scenario.Load("deadline", []string{"network.profile=3g", "run.rounds=50", "run.seeds=[1]"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -28,7 +28,8 @@ func ExampleRun() {
 	}
 	for i := range runs {
 		last, _ := runs[i].Last()
-		fmt.Printf("%s: %s after %d rounds and %.0f s, suboptimality %.1e\n", runs[i].Method, runs[i].Status, last.Round, last.TimeS, last.Suboptimality)
+		fmt.Printf("%s: %s after %d rounds and %.0f s, suboptimality %.1e\n", runs[i].Method, runs[i].Status,
+			last.Round, last.TimeS, last.Suboptimality)
 	}
 	// Output:
 	// MOCHA: done after 50 rounds and 15 s, suboptimality 2.6e-02

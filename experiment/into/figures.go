@@ -81,6 +81,10 @@ type drawing struct {
 // drawings returns the figures of all experiments that have runs, as [plots.Figures]
 // completes them. The title says how many runs of the experiment there are, if some are absent.
 func drawings(s *scenario.Scenario, runs []results.Run) (all []drawing) {
+	certain, err := Settle(s, runs)
+	if err != nil {
+		certain = nil // Complete has the error
+	}
 	for _, e := range s.Experiments {
 		own := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
 		if len(own) == 0 && len(e.Figures) == 0 {
@@ -90,8 +94,12 @@ func drawings(s *scenario.Scenario, runs []results.Run) (all []drawing) {
 		if has, whole := Finished(own), experiment.Total([]scenario.Experiment{e}); has < whole {
 			note = fmt.Sprintf(" (%d of %d runs)", has, whole)
 		}
+		caption := e.Description
+		if certain != nil {
+			caption = strings.TrimPrefix(caption+"; "+certain.Caption(e.Name), "; ")
+		}
 		for _, figure := range plots.Figures(e.Figures, own, s.Targets()) {
-			figure.Caption = e.Description
+			figure.Caption = caption
 			if note != "" {
 				figure.Title = strings.TrimSpace(figure.Title + note)
 			}
@@ -114,7 +122,12 @@ func Finished(runs []results.Run) (n int) {
 // Draw draws the figures of all experiments to a directory and returns their files. The error
 // has the figures that failed.
 func Draw(dir string, s *scenario.Scenario, runs []results.Run) (files []string, err error) {
+	source, err := Claim(s, runs)
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range drawings(s, runs) {
+		d.figure.Source = source
 		var names []string
 		failed := fmt.Errorf("figure %q: another figure has this file name", d.figure.File)
 		if !slices.Contains(files, d.figure.File+plots.Extensions[0]) {
@@ -129,6 +142,19 @@ func Draw(dir string, s *scenario.Scenario, runs []results.Run) (files []string,
 	return files, err
 }
 
+// Claim returns what lets a reader run a scenario again and get the same bits (docs/results.md#verify); empty
+// while runs are absent.
+func Claim(s *scenario.Scenario, runs []results.Run) (string, error) {
+	if Finished(runs) < max(1, experiment.Total(s.Experiments)) {
+		return "", nil
+	}
+	resolved, err := s.Resolved()
+	if err != nil {
+		return "", err
+	}
+	return rundir.ClaimOf(resolved, runs).String(), nil
+}
+
 // makeWithin creates a folder in a directory, unless it exists. A link to a place
 // outside the directory is an error.
 func makeWithin(dir, folder string) error {
@@ -141,7 +167,8 @@ func makeWithin(dir, folder string) error {
 		_, err = root.Stat(folder)
 	}
 	if err := errors.Join(err, root.Close()); err != nil {
-		return fmt.Errorf("%s: cannot write figures here: %w: choose another directory with --out", filepath.Join(dir, folder), err)
+		return fmt.Errorf("%s: cannot write figures here: %w: choose another directory with --out",
+			filepath.Join(dir, folder), err)
 	}
 	return nil
 }

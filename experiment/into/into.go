@@ -18,11 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/outside/external"
-	"fedsim/internal/rooms/ranking"
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/quote"
 	"fedsim/mtl"
@@ -38,6 +37,7 @@ type Options struct {
 	Whole     bool          // an interrupted run cannot be resumed
 	Every     time.Duration // least time between two checkpoints; 0: no unfinished run is saved
 	NoFigures bool          // draw no figures
+	Over      []string      // settings over those of a resumed run, which must not change its runs
 
 	// Compute sets how runs and tables are computed. Recorder and Checkpoints are those of the
 	// directory. Clock may be nil: that of the system.
@@ -45,33 +45,28 @@ type Options struct {
 
 	Version string            // of the program, for the manifest
 	Command []string          // its command line, likewise
-	Driver  *rundir.Driver    // the other program that drives the run; nil: none
+	Program *rundir.Program   // the other program that drives the run; nil: none
 	End     func() rundir.End // how the run ended, for the manifest; nil: the time
 
 	// Permit says whether a scenario may run, which may start programs; nil: each may. Nothing
 	// is created after an error.
 	Permit func(*scenario.Scenario) error
-	// Begins is called when Resume starts a run from the beginning, because its directory has
-	// no checkpoint; nil: not called.
-	Begins func()
+	// Note is told when Resume starts a run from the beginning, because its directory has no checkpoint, and when a
+	// checkpoint was cut off; nil: not called.
+	Note func(string)
 }
-
-type (
-	// Table has the errors of an experiment with a table, by method and point.
-	Table = results.ErrorGrid
-	// Ranking has the ranks of the methods of an experiment.
-	Ranking = ranking.Table
-)
 
 // Directory is the run directory of a scenario that is being run. The caller closes it.
 type Directory struct {
 	Scenario *scenario.Scenario
 	Writer   *rundir.Writer // the recorder of the runs
-	Tables   []*Table       // of experiments with a table, after Complete
-	Ranks    []*Ranking     // of experiments with ranks, likewise
-	Figures  []string       // file names of those drawn
+	Tables   []string       // file names of those made
+	Figures  []string       // likewise
 	Undrawn  error          // why figures are not drawn, and how to draw them
 	State    rundir.State   // empty before Complete or Save wrote results
+
+	// Unsettled means that the seeds that were allowed did not make the results certain: it can be resumed with more.
+	Unsettled bool
 
 	options Options
 }
@@ -110,78 +105,136 @@ func (d *Directory) Run(ctx context.Context) error {
 func (d *Directory) Options() experiment.Options {
 	o := d.options.Compute
 	o.Recorder = d.Writer
+	if d.Scenario.Settings.Run.Seeds.UntilCertain() {
+		o.Next = func() ([]int, error) {
+			c, err := Settle(d.Scenario, d.Writer.Runs())
+			if err != nil {
+				return nil, err
+			}
+			return c.Places, nil
+		}
+	}
 	if d.options.Every > 0 && !d.options.Whole {
 		o.Checkpoints = checkpoint.Policy{Store: d.Writer, Every: d.options.Every, Clock: o.Clock}
 	}
 	return o
 }
 
-// Tables returns the tables of the experiments of a scenario that ask for them.
-func Tables(s *scenario.Scenario, runs []results.Run) (all []*Table) {
+// Tables returns the errors of the experiments of a scenario that ask for a table of them.
+func Tables(s *scenario.Scenario, runs []results.Run) (all []*results.ErrorGrid) {
 	for i := range s.Experiments {
-		e := &s.Experiments[i]
-		own := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
-		if e.Table != nil && len(own) > 0 {
-			all = append(all, results.NewErrorGrid(own, *e.Table, e.Sources()))
+		if e := &s.Experiments[i]; e.Table != nil {
+			if own := of(e, runs); len(own) > 0 {
+				all = append(all, results.NewErrorGrid(own, *e.Table, e.Sources()))
+			}
 		}
 	}
 	return all
 }
 
-// Ranks returns the ranks of the experiments of a scenario that ask for them.
-func Ranks(s *scenario.Scenario, runs []results.Run) (all []*Ranking) {
+// of returns the runs of an experiment.
+func of(e *scenario.Experiment, runs []results.Run) []results.Run {
+	return slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
+}
+
+// Certain says how certain the results of a scenario are whose seeds are added until they are.
+type Certain struct {
+	Places   []int // of the runs that must be there before more can be decided; none: no more are made
+	Settled  bool
+	Report   any // as JSON
+	Sections results.Sections
+	Leaders  []results.Settled
+	Caption  func(experiment string) string // what is settled, in a line
+}
+
+// untilCertain judges runs; the file of a room sets it.
+var untilCertain func(s *scenario.Scenario, runs []results.Run) (*Certain, error)
+
+// Settle judges the runs of a scenario; nil: it has a list of seeds.
+func Settle(s *scenario.Scenario, runs []results.Run) (*Certain, error) {
+	if untilCertain == nil || !s.Settings.Run.Seeds.UntilCertain() {
+		return nil, nil
+	}
+	return untilCertain(s, runs)
+}
+
+// Summarize summarizes the runs of a scenario.
+func Summarize(s *scenario.Scenario, runs []results.Run) results.Summary {
+	summary := results.Summarize(runs, s.Targets())
+	if c, err := Settle(s, runs); err == nil && c != nil {
+		summary.Settle(c.Leaders)
+	}
+	return summary
+}
+
+// ofRooms make sections with files of the runs of a scenario: the file of each adds its own. Their order is that of
+// the names of the files.
+var ofRooms []func(s *scenario.Scenario, runs []results.Run) results.Sections
+
+// hasRanks is set by the file of ranks, without which a program cannot make them.
+var hasRanks bool
+
+// requireRanks reports an experiment that asks for ranks of a program without them.
+func requireRanks(s *scenario.Scenario) error {
+	for i := range s.Experiments {
+		if s.Experiments[i].Ranks && !hasRanks {
+			return fmt.Errorf("experiment %q: ranks = true: this fedsim was built without ranks: leave the key out",
+				s.Experiments[i].Name)
+		}
+	}
+	return nil
+}
+
+// made returns the sections that have files: tables, then those of rooms.
+func made(s *scenario.Scenario, runs []results.Run) (list results.Sections) {
+	for _, t := range Tables(s, runs) {
+		list = append(list, t.Section())
+	}
+	for _, of := range ofRooms {
+		list = append(list, of(s, runs)...)
+	}
+	return list
+}
+
+// Sections returns what is to be said of the runs of a scenario; without all, what fits a screen.
+func Sections(s *scenario.Scenario, runs []results.Run, all bool) (list results.Sections) {
+	if summary := Summarize(s, runs); all {
+		list = summary.Sections()
+	} else {
+		list = summary.Short()
+	}
 	for _, e := range s.Experiments {
-		own := slices.DeleteFunc(slices.Clone(runs), func(r results.Run) bool { return r.Experiment != e.Name })
-		if e.Ranks && len(own) > 0 {
-			all = append(all, ranking.New(own, e.Jobs[0].Candidates[0].Settings.Run.Targets, overlapIn(&e)))
+		if all && e.Description != "" {
+			list = append(list, results.Section{Title: e.Name + ": " + e.Description})
 		}
 	}
-	return all
+	return slices.Concat(list, made(s, runs), results.Details(runs, all))
 }
 
-// overlapIn returns the overlap of the runs of an experiment whose seeds split given rows: t/((1-t)(1-v)) for shares t
-// of test rows and v of validation rows in the others, on which winners train with experiment.tuning.refit.
-func overlapIn(e *scenario.Experiment) ranking.Overlap {
-	return func(r *results.Run) float64 {
-		at := slices.IndexFunc(e.Jobs, func(j scenario.Job) bool {
-			return j.Candidates[0].Label == r.Method && slices.Equal(j.Candidates[0].Point, r.Point)
-		})
-		s := &e.Jobs[at].Candidates[0].Settings
-		given, _ := s.Data.OrFallback()
-		if s.Run.Vary == results.VarySystem || s.Run.Vary == results.VaryAll && given.Generates() {
-			return 0
-		}
-		training := 1 - s.Data.TestFraction
-		if !e.Tuning.Refit {
-			training *= 1 - s.Data.Validation
-		}
-		return s.Data.TestFraction / training
-	}
-}
-
-// Complete makes tables, ranks methods, draws the figures and completes the directory. Its State is complete, or incomplete
-// where runs are absent. The results are saved even if drawing failed: see Undrawn.
+// Complete makes tables, ranks methods, draws the figures and completes the directory. Its State is complete, or
+// incomplete where runs are absent. The results are saved even if drawing failed: see Undrawn.
 func (d *Directory) Complete() error {
-	d.Tables, d.Ranks = Tables(d.Scenario, d.Writer.Runs()), Ranks(d.Scenario, d.Writer.Runs())
-	for _, t := range d.Tables {
-		for _, file := range t.Files() {
-			if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
-				return err
-			}
+	for _, file := range made(d.Scenario, d.Writer.Runs()).Files() {
+		if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
+			return err
 		}
-	}
-	for _, t := range d.Ranks {
-		for _, file := range t.Files() {
-			if err := d.Writer.AddTable(file.Name, file.Write); err != nil {
-				return err
-			}
-		}
+		d.Tables = append(d.Tables, file.Name)
 	}
 	if !d.options.NoFigures {
 		d.Figures, d.Undrawn = d.draw()
 	}
 	state := rundir.Complete
-	if len(d.Writer.Absent()) > 0 {
+	settled, err := Settle(d.Scenario, d.Writer.Runs())
+	if err != nil {
+		return err
+	}
+	if settled != nil {
+		d.Unsettled = !settled.Settled
+		if err := d.Writer.Settle(settled.Report); err != nil {
+			return err
+		}
+	}
+	if d.Unsettled || len(d.Writer.Absent()) > 0 {
 		state = rundir.Incomplete
 	}
 	return d.finish(state)
@@ -226,20 +279,21 @@ func (d *Directory) Close(err error) error {
 		w.DropCheckpoint()
 	}
 	err = errors.Join(err, w.Discard())
-	if err == nil || experiment.Interrupted(err) || errors.Is(err, rundir.ErrCheckpoint) || !w.Resumable() {
+	if err == nil || d.Unsettled || experiment.Interrupted(err) || errors.Is(err, rundir.ErrCheckpoint) ||
+		!w.Resumable() {
 		return err
 	}
 	return fmt.Errorf("%w; the checkpoint is saved: fix the cause, then %s", err, d.hint(true))
 }
 
-// Hint says how to resume the run as it is.
+// Hint says how to resume the run with the same settings.
 func (d *Directory) Hint() string { return d.hint(false) }
 
 // hint says how to resume the run, with the flags that it needs for the programs that it starts. A model that has
 // been corrected is another program than before.
 func (d *Directory) hint(corrected bool) string {
 	dir := quote.Shell(d.Writer.Dir())
-	if d.options.Driver != nil {
+	if d.options.Program != nil {
 		return "start the driver with --resume " + dir
 	}
 	allow := [2]string{}
@@ -247,7 +301,7 @@ func (d *Directory) hint(corrected bool) string {
 		for _, j := range e.Jobs {
 			run := &j.Candidates[0]
 			model := run.Settings.Problem.Model == mtl.ModelExternal
-			if _, learner := external.Of(run.Options); model || learner {
+			if _, learner := run.Options.(algorithms.Outside); model || learner {
 				allow[0] = " --allow-external"
 			}
 			if model && corrected {
@@ -260,20 +314,34 @@ func (d *Directory) hint(corrected bool) string {
 
 // About returns the record of a scenario in the run directory.
 func About(s *scenario.Scenario, o Options) (about rundir.About, err error) {
+	if err := requireRanks(s); err != nil {
+		return about, err
+	}
 	resolved, err := s.Resolved()
 	if err != nil {
 		return about, err
 	}
 	o.complete()
 	sources := s.DataSources(false)
-	if o.Driver != nil { // the data of the scenario say how many clients there are
-		sources = []string{"of the driver, " + o.Driver.Name}
+	if o.Program != nil { // the data of the scenario say how many clients there are
+		sources = []string{"of the driver, " + o.Program.Name}
+	}
+	files, err := DataFiles(s)
+	if err != nil {
+		return about, err
+	}
+	seeds, total := s.Settings.Run.Seeds, experiment.Total(s.Experiments)
+	if seeds.UntilCertain() {
+		seeds = nil
+		if _, err := Settle(s, nil); err != nil {
+			return about, err
+		}
 	}
 	return rundir.About{
-		Version: o.Version, Command: o.Command, Driver: o.Driver,
-		Seeds: s.Settings.Run.Seeds, Data: strings.Join(sources, "; "),
+		Version: o.Version, Command: o.Command, Program: o.Program,
+		Seeds: seeds, Data: strings.Join(sources, "; "), DataFiles: files,
 		Scenario: resolved, Targets: s.Targets(), Started: o.Compute.Clock(),
-		Runs: experiment.Total(s.Experiments), Every: o.Every, Resumable: !o.Whole,
+		Runs: total, Every: o.Every, Resumable: !o.Whole,
 	}, nil
 }
 
@@ -285,8 +353,8 @@ func (o *Options) complete() {
 	if o.Permit == nil {
 		o.Permit = func(*scenario.Scenario) error { return nil }
 	}
-	if o.Begins == nil {
-		o.Begins = func() {}
+	if o.Note == nil {
+		o.Note = func(string) {}
 	}
 }
 

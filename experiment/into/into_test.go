@@ -14,6 +14,7 @@ import (
 	"fedsim/config"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -25,7 +26,7 @@ features = 5
 rows_min = 10
 rows_max = 20
 [problem]
-warm_omega = 0
+regularizer_options.warm_start = 0
 [run]
 rounds = 20
 devices = true
@@ -36,10 +37,7 @@ seeds = [1, 2, 3]
 
 func parse(t *testing.T, set ...string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Parse("small.toml", []byte(small), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(scenario.Parse("small.toml", []byte(small), set))(t)
 	return s
 }
 
@@ -63,42 +61,42 @@ func TestRunsAreResumed(t *testing.T) {
 	t.Parallel()
 	s, dir := parse(t), t.TempDir()
 	whole, err := Run(t.Context(), s, Options{Dir: filepath.Join(dir, "whole")})
-	if err != nil || len(whole) != 3 {
-		t.Fatalf("%d runs: %v", len(whole), err)
-	}
+	expect.Must(t, err == nil && len(whole) == 3, "%d runs: %v", len(whole), err)
 	parts := filepath.Join(dir, "parts")
 	ctx, o := stopped(t, parts)
 	runs, err := Run(ctx, s, o)
-	if !errors.Is(err, context.Canceled) || Finished(runs) != 2 || len(runs) != 3 {
-		t.Fatalf("%d of %d runs finished: %v", Finished(runs), len(runs), err)
-	}
+	expect.Must(t, errors.Is(err, context.Canceled) && Finished(runs) == 2 && len(runs) == 3,
+		"%d of %d runs finished: %v", Finished(runs), len(runs), err)
 	if there, err := rundir.ReadManifest(parts); err != nil || there.State != rundir.Incomplete {
 		t.Fatalf("%+v: %v", there, err)
 	}
 	if _, err := Run(t.Context(), s, o); !errors.Is(err, rundir.ErrUnfinished) {
 		t.Errorf("an unfinished run is overwritten: %v", err)
 	}
-	if _, err := Resume(parse(t, "run.rounds=21"), Options{Dir: parts}); !errors.Is(err, ErrOther) || !strings.Contains(err.Error(), "omit SCENARIO to resume it") {
+	if _, err := Resume(parse(t, "run.rounds=21"), Options{Dir: parts}); !errors.Is(err, ErrOther) ||
+		!strings.Contains(err.Error(), "omit SCENARIO to resume it") {
 		t.Errorf("another scenario: %v", err)
 	}
 	refused := errors.New("refused")
-	if _, err := Resume(nil, Options{Dir: parts, Permit: func(*scenario.Scenario) error { return refused }}); !errors.Is(err, refused) {
+	if _, err := Resume(nil,
+		Options{Dir: parts, Permit: func(*scenario.Scenario) error { return refused }}); !errors.Is(err, refused) {
 		t.Errorf("it runs without permission: %v", err)
 	}
-	d, err := Resume(nil, Options{Dir: parts, Begins: func() { t.Error("it begins again") }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(d.Run(t.Context())); err != nil || d.State != rundir.Complete || d.Undrawn != nil || len(d.Figures) == 0 {
+	d, err := Resume(nil, Options{Dir: parts, Note: func(text string) { t.Error(text) }})
+	expect.NoError(t, err)
+	if err := d.Close(d.Run(t.Context())); err != nil || d.State != rundir.Complete || d.Undrawn != nil ||
+		len(d.Figures) == 0 {
 		t.Fatalf("state %q, figures %v, %v: %v", d.State, d.Figures, d.Undrawn, err)
 	}
 	for i, r := range d.Writer.Runs() {
-		if r.ID != whole[i].ID || r.EventHash != whole[i].EventHash || r.ModelHash != whole[i].ModelHash || r.Model == "" {
+		if r.ID != whole[i].ID || r.EventHash != whole[i].EventHash || r.ModelHash != whole[i].ModelHash ||
+			r.Model == "" {
 			t.Errorf("run %s is %+v", whole[i].ID, r)
 		}
 	}
 	rows := 0
-	if err := rundir.Devices(parts, func(string, *results.DeviceRow) error { rows++; return nil }); err != nil || rows != 3*20*4 {
+	if err := rundir.Devices(parts, func(string, *results.DeviceRow) error { rows++; return nil }); err != nil ||
+		rows != 3*20*4 {
 		t.Errorf("%d rows by device: %v", rows, err)
 	}
 	if _, err := Resume(s, Options{Dir: parts}); !errors.Is(err, rundir.ErrComplete) {
@@ -114,27 +112,18 @@ func TestRunsWithoutResults(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		o := Options{Dir: dir, Whole: whole, Every: time.Nanosecond}
 		d, err := Create(s, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if !whole {
-			if err := d.Options().Checkpoints.Saver(ctx, "x").Save(func(*algorithms.Coder) {}); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, d.Options().Checkpoints.Saver(ctx, "x").Save(func(*algorithms.Coder) {}))
 		}
 		cancel()
 		err = d.Close(d.Run(ctx))
-		if !experiment.Interrupted(err) || d.State != "" {
-			t.Errorf("state %q: %v", d.State, err)
-		}
+		expect.That(t, experiment.Interrupted(err) && d.State == "", "state %q: %v", d.State, err)
 		began := 0
-		again, err := Resume(s, Options{Dir: dir, Begins: func() { began++ }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := map[bool]int{false: 0, true: 1}[whole]; began != want {
-			t.Errorf("whole %t: begun %d times", whole, began)
-		}
+		again, err := Resume(s, Options{Dir: dir, Note: func(string) { began++ }})
+		expect.NoError(t, err)
+		want := map[bool]int{false: 0, true: 1}[whole]
+		expect.That(t, began == want, "whole %t: begun %d times", whole, began)
 		if err := again.Close(nil); err != nil {
 			t.Error(err)
 		}
@@ -145,28 +134,24 @@ func TestRunsWithoutResults(t *testing.T) {
 func TestErrorsSayHowToResume(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		cause  error
-		driver *rundir.Driver
-		want   string
+		cause   error
+		program *rundir.Program
+		want    string
 	}{
-		{errors.New("the disk is full"), nil, "the disk is full; the checkpoint is saved: fix the cause, then resume with: fedsim run --resume %s"},
-		{errors.New("the disk is full"), &rundir.Driver{Name: "x"}, "the disk is full; the checkpoint is saved: fix the cause, then start the driver with --resume %s"},
+		{errors.New("the disk is full"), nil,
+			"the disk is full; the checkpoint is saved: fix the cause, then resume with: fedsim run --resume %s"},
+		{errors.New("the disk is full"), &rundir.Program{Name: "x"},
+			"the disk is full; the checkpoint is saved: fix the cause, then start the driver with --resume %s"},
 		{config.Problem{Key: "run.model", Value: true, Want: "must be false"}, nil, "run.model = true: must be false"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
-		d, err := Create(parse(t), Options{Dir: dir, Driver: c.driver})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Writer.Save("x", func(io.Writer) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		d := expect.Value(Create(parse(t), Options{Dir: dir, Program: c.program}))(t)
+		expect.NoError(t, d.Writer.Save("x", func(io.Writer) error { return nil }))
 		want := c.want
 		if strings.Contains(want, "%") {
 			want = fmt.Sprintf(want, dir)
 		}
-		if err := d.Close(c.cause); err.Error() != want {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		err := d.Close(c.cause)
+		expect.That(t, err.Error() == want, "%v\nwant %s", err, want)
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"fedsim/config"
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/columns"
 	"fedsim/results/rundir"
 )
 
@@ -16,7 +18,7 @@ var (
 	// ErrOther is wrapped by the error of Resume for a directory with another scenario.
 	ErrOther = errors.New("the run in this directory has other settings")
 
-	// ErrDriven is wrapped by the error of Resume for a run that needs its driver.
+	// ErrDriven is wrapped by the error of Resume for a run that needs its program.
 	ErrDriven = errors.New("another program drives this run")
 )
 
@@ -58,7 +60,7 @@ func Resume(s *scenario.Scenario, o Options) (*Directory, error) {
 	case errors.Is(err, rundir.ErrForeign):
 		d, err := Create(s, o)
 		if err == nil {
-			o.Begins()
+			o.begins()
 		}
 		return d, err
 	default:
@@ -78,8 +80,22 @@ func (o *Options) resume(left *rundir.Checkpoint, s *scenario.Scenario) (d *Dire
 	if s, err = scenario.ParseRecorded(o.Dir, left.Scenario); err != nil {
 		return nil, err
 	}
-	if o.Driver == nil && left.Driver != nil {
-		return nil, fmt.Errorf("--resume %s: %w: start %s again and let it start fedsim engine with --resume %[1]s", o.Dir, ErrDriven, left.Driver.Name)
+	if len(o.Over) > 0 {
+		if !s.Settings.Run.Seeds.UntilCertain() {
+			return nil, config.Problem{Key: "run.seeds", Value: s.Settings.Run.Seeds,
+				Want: "must be \"until-certain\": the run in " + o.Dir + " has a list"}
+		}
+		if s, err = scenario.Parse(filepath.Join(o.Dir, "scenario.toml"), left.Scenario, o.Over); err != nil {
+			return nil, err
+		}
+		if left.Scenario, err = s.Resolved(); err != nil {
+			return nil, err
+		}
+	}
+	if o.Program == nil && left.Program != nil {
+		return nil,
+			fmt.Errorf("--resume %s: %w: start %s again and let it start fedsim engine with --resume %[1]s", o.Dir,
+				ErrDriven, left.Program.Name)
 	}
 	if err := o.Permit(s); err != nil {
 		return nil, err
@@ -90,13 +106,22 @@ func (o *Options) resume(left *rundir.Checkpoint, s *scenario.Scenario) (d *Dire
 	}
 	about.Command, about.Started = left.Command, left.Started
 	if left.Empty() {
-		o.Begins()
+		o.begins()
+	}
+	if left.Cut > 0 {
+		o.Note(fmt.Sprintf("%s: its log ends within a block, as after a kill: its last %s are computed again", o.Dir,
+			columns.Count(int(left.Cut), "byte")))
 	}
 	w, err := left.Resume(about, experiment.Places(s.Experiments))
 	if err != nil {
 		return nil, err
 	}
 	return &Directory{Scenario: s, Writer: w, options: *o}, nil
+}
+
+// begins notes that the run starts from the beginning.
+func (o *Options) begins() {
+	o.Note(o.Dir + ": no checkpoint yet: the run starts from the beginning")
 }
 
 // requireSame returns an error unless the scenario is that of the run directory.
@@ -109,7 +134,10 @@ func (o *Options) requireSame(s *scenario.Scenario, there []byte) error {
 		}
 	}
 	if err == nil && !bytes.Equal(resolved, there) {
-		err = fmt.Errorf("--resume %s: %w than SCENARIO %s: omit SCENARIO to resume it, or choose another directory with --out", o.Dir, ErrOther, s.Name)
+		err =
+			fmt.Errorf(
+				"--resume %s: %w than SCENARIO %s: omit SCENARIO to resume it, or choose another directory with --out",
+				o.Dir, ErrOther, s.Name)
 	}
 	return err
 }

@@ -36,7 +36,7 @@ func assignmentsOf(table *config.Node, problems *config.Errors) []config.Assignm
 }
 
 // eitherKeys are the settings that take a table or another value.
-var eitherKeys = []config.Path{{"run", "stop_at"}, {"run", "targets"}}
+var eitherKeys = []config.Path{{"faults", "drop_probability"}, {"run", "stop_at"}, {"run", "targets"}}
 
 // wholes combines the assignments below each of eitherKeys into one, since a table
 // replaces the whole value.

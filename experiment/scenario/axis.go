@@ -79,13 +79,16 @@ func sweepAxis(key config.Path, values []*config.Node) axis {
 // sweptValues returns the values of a sweep or a tuning grid, nil after a problem.
 func sweptValues(a config.Assignment, problems *config.Errors) []*config.Node {
 	if !a.Value.IsList() || len(a.Value.Items()) == 0 {
-		problems.AddProblem(a.Value.Place, config.Problem{Key: a.Path.String(), Want: "must be a list of the values to run with"})
+		problems.AddProblem(a.Value.Place,
+			config.Problem{Key: a.Path.String(), Want: "must be a list of the values to run with"})
 		return nil
 	}
 	var labels []string
 	for _, value := range a.Value.Items() {
 		if value.IsTable() {
-			problems.Add(value.Place, fmt.Sprintf("%s: a value must not be a table: name the single keys, or use an [[experiment.axis]]", a.Path))
+			problems.Add(value.Place,
+				fmt.Sprintf("%s: a value must not be a table: name the single keys, or use an [[experiment.axis]]",
+					a.Path))
 			return nil
 		}
 		label := config.Label(value.Value())
@@ -127,7 +130,8 @@ func (a *axis) collapse(to config.Assignment) {
 
 // choose removes points with other labels from the axis.
 func (a *axis) choose(labels []string) {
-	a.points = slices.DeleteFunc(slices.Clone(a.points), func(p point) bool { return !slices.Contains(labels, p.label) })
+	a.points = slices.DeleteFunc(slices.Clone(a.points),
+		func(p point) bool { return !slices.Contains(labels, p.label) })
 }
 
 // settings returns the settings that results have of a point: its label on the axis, and the

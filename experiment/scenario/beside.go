@@ -8,7 +8,7 @@ import (
 	"fedsim/config"
 )
 
-// besideScenario replaces each data.path, data.client_file and fleet.file that exists relative to
+// besideScenario replaces each data.path and fleet.name that is a file relative to
 // the scenario by a path relative to the working directory: in [data], in experiments and in the
 // sets of tables. It does the same to files in the command of a method or of a model, and to the
 // graph of a method.
@@ -16,8 +16,7 @@ import (
 // paths are relative to the working directory already.
 func besideScenario(node *config.Node, file string, at config.Path) {
 	switch {
-	case len(at) >= 3 && at[len(at)-3] == "methods" && at[len(at)-1] == "command",
-		len(at) >= 2 && at[len(at)-2] == "problem" && at[len(at)-1] == "command":
+	case len(at) >= 2 && at[len(at)-2] == "program" && at[len(at)-1] == "command":
 		for i, item := range node.Items() {
 			besideFile(item, file, i == 0)
 		}
@@ -31,8 +30,8 @@ func besideScenario(node *config.Node, file string, at config.Path) {
 				besideScenario(node.Child(key), file, append(at[:len(at):len(at)], path...))
 			}
 		}
-	case len(at) >= 2 && at[len(at)-2] == "data" && (at[len(at)-1] == "path" || at[len(at)-1] == "client_file"),
-		len(at) >= 2 && at[len(at)-2] == "fleet" && at[len(at)-1] == "file", at[len(at)-1] == "graph_file":
+	case len(at) >= 2 && at[len(at)-2] == "data" && at[len(at)-1] == "path",
+		len(at) >= 2 && at[len(at)-2] == "fleet" && at[len(at)-1] == "name", at[len(at)-1] == "graph_file":
 		if path, info := beside(node, file); info != nil {
 			node.SetText(path)
 		}

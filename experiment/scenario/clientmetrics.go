@@ -15,13 +15,15 @@ import (
 func (r *RunConfig) checkClients(s *Settings, c *config.Checker) {
 	for i, name := range r.ClientMetrics {
 		key := fmt.Sprintf("client_metrics[%d]", i)
-		if s.Problem.Model == mtl.ModelExternal && (name == results.ClientAUC || !slices.Contains(results.ClientMetricNames, name)) {
+		if s.Problem.Model == mtl.ModelExternal &&
+			(name == results.ClientAUC || !slices.Contains(results.ClientMetricNames, name)) {
 			continue // its program may declare it, which is checked when it has started
 		}
 		c.OneOf(key, name, results.ClientMetricNames...)
 		switch s.Data.Target {
 		case data.TargetReal:
-			c.Require(name != results.ClientAUC && name != results.ClientAccuracy, key, name, "must be \"error\" or \"loss\" with real targets")
+			c.Require(name != results.ClientAUC && name != results.ClientAccuracy, key, name,
+				"must be \"error\" or \"loss\" with real targets")
 		case data.TargetClasses:
 			c.Require(name != results.ClientAUC, key, name, "must be another with several classes: the AUC is of two")
 		}
@@ -31,7 +33,8 @@ func (r *RunConfig) checkClients(s *Settings, c *config.Checker) {
 // checkStatistic reports why a metric that clients measure, by rows, or a statistic over clients, has no
 // values; ok is false for the name of another metric. With during, values must be there
 // before a run ends. A learner may report metrics by client that the run does not compute.
-func (s *Settings) checkStatistic(c *config.Checker, key string, value any, metric string, declares, during bool) (ok bool) {
+func (s *Settings) checkStatistic(c *config.Checker, key string, value any, metric string,
+	declares, during bool) (ok bool) {
 	split, name, statistic, ok := results.ClientMetricNamed(metric)
 	_, column := results.MetricNamed(metric)
 	computed := slices.Contains(s.Run.ClientMetrics, name)
@@ -45,7 +48,8 @@ func (s *Settings) checkStatistic(c *config.Checker, key string, value any, metr
 		c.Require(false, key, value, fmt.Sprintf("needs values by client: run.client_metrics must hold %q", name))
 	default:
 		s.checkRows(c, key, value, split+"_error", false)
-		c.Require(!during || s.Run.ClientsEvery > 0, key, value, "needs values by client during the run: run.clients_every must be positive")
+		c.Require(!during || s.Run.ClientsEvery > 0, key, value,
+			"needs values by client during the run: run.clients_every must be positive")
 	}
 	return true
 }
@@ -58,9 +62,12 @@ func (s *Settings) checkRows(c *config.Checker, key string, value any, metric st
 	}
 	needs := func(split string) bool { return strings.HasPrefix(metric, split+"_") }
 	accuracy := results.IsAccuracy(metric)
-	c.Require(!needs("test") || accuracy && declares || s.Data.TestFraction > 0, key, value, "needs test rows: data.test_fraction must be positive")
-	c.Require(!needs("validation") || declares || s.Data.Validation > 0, key, value, "needs validation rows: data.validation_fraction must be positive")
-	c.Require(!accuracy || declares || s.Data.Target != data.TargetReal, key, value, "must be another metric with real targets: an accuracy is the share of right classes")
+	c.Require(!needs("test") || accuracy && declares || s.Data.TestFraction > 0, key, value,
+		"needs test rows: data.test_fraction must be positive")
+	c.Require(!needs("validation") || declares || s.Data.Validation > 0, key, value,
+		"needs validation rows: data.validation_fraction must be positive")
+	c.Require(!accuracy || declares || s.Data.Target != data.TargetReal, key, value,
+		"must be another metric with real targets: an accuracy is the share of right classes")
 }
 
 // isByClient reports whether a metric needs values by client; see checkStatistics.
@@ -71,20 +78,20 @@ func isByClient(metric string) bool {
 
 // checkStatistics reports statistics over clients, and metrics on certain rows, in the figures
 // and the tuning target of the experiment that have no values under some settings.
-func (p *design) checkStatistics(s *Settings, problems *config.Errors) {
+func (d *design) checkStatistics(s *Settings, problems *config.Errors) {
 	c := config.NewChecker()
-	for i := range p.figures {
-		if f := &p.figures[i]; f.Kind == results.Lines {
-			s.checkStatistic(c, "figure.y", f.Y, f.Y, p.declares, true)
-			s.checkRows(c, "figure.y", f.Y, f.Y, p.declares)
+	for i := range d.figures {
+		if f := &d.figures[i]; f.Kind == results.Lines {
+			s.checkStatistic(c, "figure.y", f.Y, f.Y, d.declares, true)
+			s.checkRows(c, "figure.y", f.Y, f.Y, d.declares)
 		}
 	}
-	if t := p.tuning.Target; len(p.tuned) > 0 {
-		s.checkStatistic(c, "tuning.target."+t.Metric, t.Value, t.Metric, p.declares, true)
-		s.checkRows(c, "tuning.target."+t.Metric, t.Value, t.Metric, p.declares)
+	if t := d.tuning.Target; len(d.tuned) > 0 {
+		s.checkStatistic(c, "tuning.target."+t.Metric, t.Value, t.Metric, d.declares, true)
+		s.checkRows(c, "tuning.target."+t.Metric, t.Value, t.Metric, d.declares)
 	}
 	for _, wrong := range c.Problems() {
 		wrong.Key = "experiment." + wrong.Key
-		problems.AddProblem(p.at, wrong)
+		problems.AddProblem(d.at, wrong)
 	}
 }

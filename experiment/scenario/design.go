@@ -48,24 +48,27 @@ func (t *tuned) path(key config.Path) config.Path {
 }
 
 // newDesign reads an experiment from its table. The node has the places; the node methods has
-// those of the scenario in the order of the file. The fields have the types of keys.
-func newDesign(base *Settings, table experimentTable, node, methods *config.Node, fields []config.Field, problems *config.Errors) design {
+// those of the scenario in the order of the file. fields returns the types of keys, which samples need.
+func newDesign(base *Settings, table experimentTable, node, methods *config.Node, fields func() []config.Field,
+	problems *config.Errors) design {
 	all := methods.Keys()
 	p := design{
 		name: table.Name, description: table.Description, at: node.Place,
 		methods: table.Methods, tuning: defaultTuning(), ranks: table.Ranks, table: table.Table,
 	}
 	if !config.IsName(p.name) {
-		problems.AddProblem(node.PlaceOf("name"), config.Problem{Key: "experiment.name", Value: p.name, Want: config.NameRule})
+		problems.AddProblem(node.PlaceOf("name"),
+			config.Problem{Key: "experiment.name", Value: p.name, Want: config.NameRule})
 	}
 	p.readMethods(node, all, problems)
-	p.declares = declares(methods, slices.DeleteFunc(slices.Clone(p.methods), func(label string) bool { return methods.Child(label) == nil }))
+	p.declares = declares(methods,
+		slices.DeleteFunc(slices.Clone(p.methods), func(label string) bool { return methods.Child(label) == nil }))
 	p.set = assignmentsOf(table.Set, problems)
 	for i, a := range table.Axis {
 		p.axes = append(p.axes, namedAxis(a, node.PlaceOf(fmt.Sprintf("axis[%d]", i)), problems))
 	}
 	if table.Sample != nil {
-		if a := newSample(table.Sample, fields, problems); a != nil {
+		if a := newSample(table.Sample, fields(), problems); a != nil {
 			p.axes = append(p.axes, *a)
 		}
 	}
@@ -79,45 +82,46 @@ func newDesign(base *Settings, table experimentTable, node, methods *config.Node
 }
 
 // mayServe reports whether the model of a run may be external.
-func (p *design) mayServe(base *Settings) bool {
+func (d *design) mayServe(base *Settings) bool {
 	external := func(a config.Assignment) bool {
 		return a.Path.Equal(config.Path{"problem", "model"}) && a.Value.Value() == mtl.ModelExternal
 	}
-	return base.Problem.Model == mtl.ModelExternal || slices.ContainsFunc(p.set, external) || slices.ContainsFunc(p.axes, func(a axis) bool {
-		return slices.ContainsFunc(a.points, func(at point) bool { return slices.ContainsFunc(at.set, external) })
-	})
+	return base.Problem.Model == mtl.ModelExternal || slices.ContainsFunc(d.set, external) ||
+		slices.ContainsFunc(d.axes, func(a axis) bool {
+			return slices.ContainsFunc(a.points, func(at point) bool { return slices.ContainsFunc(at.set, external) })
+		})
 }
 
 // readMethods checks the labels that the experiment lists.
-func (p *design) readMethods(node *config.Node, all []string, problems *config.Errors) {
+func (d *design) readMethods(node *config.Node, all []string, problems *config.Errors) {
 	listed := node.Child("methods")
 	if listed == nil {
-		p.methods = all
+		d.methods = all
 		return
 	}
-	if len(p.methods) == 0 {
-		problems.Add(listed.Place, fmt.Sprintf("experiment %s: methods must name at least one method", p.name))
+	if len(d.methods) == 0 {
+		problems.Add(listed.Place, fmt.Sprintf("experiment %s: methods must name at least one method", d.name))
 	}
-	for i, label := range p.methods {
+	for i, label := range d.methods {
 		at := node.PlaceOf(fmt.Sprintf("methods[%d]", i))
 		if !slices.Contains(all, label) {
 			problems.Add(at, config.UnknownName("method", label, label, all))
 		}
-		if slices.Contains(p.methods[:i], label) {
-			problems.Add(at, fmt.Sprintf("experiment %s: method %s is listed twice", p.name, label))
+		if slices.Contains(d.methods[:i], label) {
+			problems.Add(at, fmt.Sprintf("experiment %s: method %s is listed twice", d.name, label))
 		}
 	}
 }
 
 // readTuning reads the tuning grids, in the order of the experiment's methods.
-func (p *design) readTuning(table experimentTable, node *config.Node, all []string, problems *config.Errors) {
+func (d *design) readTuning(table experimentTable, node *config.Node, all []string, problems *config.Errors) {
 	if table.Tuning != nil {
-		p.tuning = defaultTuning()
-		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &p.tuning))
+		d.tuning = defaultTuning()
+		problems.Merge(config.Decode(node.Child("tuning"), "experiment.tuning", &d.tuning))
 		c := config.NewChecker()
-		p.tuning.Validate(c)
-		if !p.declares && !p.serves && !isByClient(p.tuning.Target.Metric) && !isPrivateMetric(p.tuning.Target.Metric) {
-			p.tuning.Target.CheckColumn(c, "target")
+		d.tuning.Validate(c)
+		if !d.declares && !d.serves && !isByClient(d.tuning.Target.Metric) && !isOfRooms(d.tuning.Target.Metric) {
+			d.tuning.Target.CheckColumn(c, "target")
 		}
 		for _, wrong := range c.Problems() {
 			at := node.Child("tuning").PlaceOf(wrong.Key)
@@ -125,7 +129,8 @@ func (p *design) readTuning(table experimentTable, node *config.Node, all []stri
 			problems.AddProblem(at, wrong)
 		}
 		if len(table.Tune) == 0 {
-			problems.Add(node.PlaceOf("tuning"), fmt.Sprintf("experiment %s: tuning has no effect without [experiment.tune.<method>]", p.name))
+			problems.Add(node.PlaceOf("tuning"),
+				fmt.Sprintf("experiment %s: tuning has no effect without [experiment.tune.<method>]", d.name))
 		}
 	}
 	tune := node.Child("tune")
@@ -136,11 +141,11 @@ func (p *design) readTuning(table experimentTable, node *config.Node, all []stri
 	methods := node.Child("methods")
 	removed := methods != nil && methods.Place.Override != ""
 	for _, label := range tune.Keys() {
-		if !slices.Contains(p.methods, label) && !(slices.Contains(all, label) && removed) {
-			problems.Add(tune.Child(label).Key, config.UnknownName("method", label, label, p.methods))
+		if !slices.Contains(d.methods, label) && !(slices.Contains(all, label) && removed) {
+			problems.Add(tune.Child(label).Key, config.UnknownName("method", label, label, d.methods))
 		}
 	}
-	for _, label := range p.methods {
+	for _, label := range d.methods {
 		grid := table.Tune[label]
 		if grid == nil {
 			continue
@@ -148,18 +153,20 @@ func (p *design) readTuning(table experimentTable, node *config.Node, all []stri
 		axes := sweepAxes(grid, problems)
 		for _, a := range axes {
 			if len(a.swept) < 2 || !ownSetting(a.swept) {
-				problems.Add(a.points[0].set[0].Value.Place, fmt.Sprintf("experiment %s: options of a method and its settings are tuned: %s must be options.<name>, or a key such as problem.lambda", p.name, a.name))
+				problems.Add(a.points[0].set[0].Value.Place,
+					fmt.Sprintf("experiment %s: options of a method and its settings are tuned: "+
+						"%s must be options.<name>, or a key such as problem.lambda", d.name, a.name))
 			}
 		}
 		if len(axes) > 0 {
-			p.tuned = append(p.tuned, tuned{method: label, axes: axes})
+			d.tuned = append(d.tuned, tuned{method: label, axes: axes})
 		}
 	}
 }
 
 // grid returns the tuning grid of a method, nil when it is not tuned.
-func (p *design) grid(method string) []axis {
-	for _, t := range p.tuned {
+func (d *design) grid(method string) []axis {
+	for _, t := range d.tuned {
 		if t.method == method {
 			return t.axes
 		}
@@ -168,7 +175,7 @@ func (p *design) grid(method string) []axis {
 }
 
 // readFigures reads how the experiment is drawn.
-func (p *design) readFigures(table experimentTable, problems *config.Errors) {
+func (d *design) readFigures(table experimentTable, problems *config.Errors) {
 	for i, place := range figurePlaces(table) {
 		figure := results.DefaultFigure()
 		if kind := place.node.Child("kind"); kind != nil && kind.Value() == results.Distribution {
@@ -176,15 +183,12 @@ func (p *design) readFigures(table experimentTable, problems *config.Errors) {
 		}
 		problems.Merge(config.Decode(place.node, place.key, &figure))
 		if figure.File == "" {
-			figure.File = p.name
+			figure.File = d.name
 			if i > 0 {
-				figure.File = fmt.Sprintf("%s-%d", p.name, i+1)
+				figure.File = fmt.Sprintf("%s-%d", d.name, i+1)
 			}
 		}
-		if !slices.Contains(results.YNames, figure.Y) && place.node.Child("y_scale") == nil {
-			figure.YScale = "linear" // of a metric that a learner declares
-		}
-		p.figures = append(p.figures, figure)
+		d.figures = append(d.figures, figure)
 	}
 }
 
@@ -206,23 +210,24 @@ func figurePlaces(table experimentTable) (list []figurePlace) {
 
 // checkFigures checks the figures, and that panel, series and emphasis name axes and labels
 // of the experiment.
-func (p *design) checkFigures(table experimentTable, problems *config.Errors) {
-	if table.Sample != nil && !slices.ContainsFunc(p.axes, func(a axis) bool { return a.sample != nil }) {
+func (d *design) checkFigures(table experimentTable, problems *config.Errors) {
+	if table.Sample != nil && !slices.ContainsFunc(d.axes, func(a axis) bool { return a.sample != nil }) {
 		return // the sample has a problem, and a figure may name its keys
 	}
 	for i, place := range figurePlaces(table) {
-		p.checkFigure(&p.figures[i], place, problems)
+		d.checkFigure(&d.figures[i], place, problems)
 	}
 }
 
-func (p *design) checkFigure(figure *results.Figure, place figurePlace, problems *config.Errors) {
+func (d *design) checkFigure(figure *results.Figure, place figurePlace, problems *config.Errors) {
 	own := config.NewChecker()
 	c := own.In(place.key)
 	figure.Validate(c)
-	if !p.declares && !p.serves && figure.Kind != results.Distribution && !isByClient(figure.Y) && !isPrivateMetric(figure.Y) {
+	if !d.declares && !d.serves && figure.Kind != results.Distribution && !isByClient(figure.Y) &&
+		!isOfRooms(figure.Y) {
 		figure.CheckColumn(c)
 	}
-	names := p.varied()
+	names := d.varied()
 	if figure.Panel != "" {
 		c.OneOf("panel", figure.Panel, names...)
 	}
@@ -230,7 +235,7 @@ func (p *design) checkFigure(figure *results.Figure, place figurePlace, problems
 		c.OneOf("series", figure.Series, names...)
 	}
 	if figure.Emphasis != "" {
-		c.OneOf("emphasis", figure.Emphasis, p.seriesLabels(figure.Series)...)
+		c.OneOf("emphasis", figure.Emphasis, d.seriesLabels(figure.Series)...)
 	}
 	for _, wrong := range own.Problems() {
 		problems.AddProblem(place.node.PlaceOf(strings.TrimPrefix(wrong.Key, place.key+".")), wrong)
@@ -239,7 +244,7 @@ func (p *design) checkFigure(figure *results.Figure, place figurePlace, problems
 
 // checkFiles reports figures that go to a file of another one. An experiment without figures
 // has one, in a file with its name.
-func (p *design) checkFiles(node *config.Node, table experimentTable, used map[string]bool, problems *config.Errors) {
+func (d *design) checkFiles(node *config.Node, table experimentTable, used map[string]bool, problems *config.Errors) {
 	claim := func(file string, at config.Place) {
 		if used[file] {
 			problems.Add(at, fmt.Sprintf("two figures go to the file %s", file))
@@ -247,22 +252,22 @@ func (p *design) checkFiles(node *config.Node, table experimentTable, used map[s
 		used[file] = true
 	}
 	for i, place := range figurePlaces(table) {
-		claim(p.figures[i].File, place.node.PlaceOf("file"))
+		claim(d.figures[i].File, place.node.PlaceOf("file"))
 	}
-	if len(p.figures) == 0 {
-		claim(p.name, node.PlaceOf("figure.file"))
+	if len(d.figures) == 0 {
+		claim(d.name, node.PlaceOf("figure.file"))
 	}
 }
 
 // varied returns the possible panels and lines of a figure: the methods, axes and sampled keys.
-func (p *design) varied() []string {
+func (d *design) varied() []string {
 	names := []string{"method"}
-	for i := range p.axes {
-		if len(p.axes[i].points) == 0 {
-			names = append(names, p.axes[i].name) // a problem that is reported
+	for i := range d.axes {
+		if len(d.axes[i].points) == 0 {
+			names = append(names, d.axes[i].name) // a problem that is reported
 			continue
 		}
-		for _, s := range p.axes[i].settings(&p.axes[i].points[0]) {
+		for _, s := range d.axes[i].settings(&d.axes[i].points[0]) {
 			names = append(names, s.Key)
 		}
 	}
@@ -270,14 +275,14 @@ func (p *design) varied() []string {
 }
 
 // seriesLabels returns the labels of the series of a figure.
-func (p *design) seriesLabels(series string) []string {
+func (d *design) seriesLabels(series string) []string {
 	if series == "method" {
-		return p.methods
+		return d.methods
 	}
 	var labels []string
-	for i := range p.axes {
-		for k := range p.axes[i].points {
-			for _, s := range p.axes[i].settings(&p.axes[i].points[k]) {
+	for i := range d.axes {
+		for k := range d.axes[i].points {
+			for _, s := range d.axes[i].settings(&d.axes[i].points[k]) {
 				if s.Key == series {
 					labels = append(labels, s.Value)
 				}
@@ -288,11 +293,11 @@ func (p *design) seriesLabels(series string) []string {
 }
 
 // checkNames reports axes that share a name.
-func (p *design) checkNames(problems *config.Errors) {
+func (d *design) checkNames(problems *config.Errors) {
 	seen := map[string]bool{}
-	for _, a := range p.axes {
+	for _, a := range d.axes {
 		if seen[a.name] {
-			problems.Add(p.at, fmt.Sprintf("experiment %s: two axes are named %s", p.name, a.name))
+			problems.Add(d.at, fmt.Sprintf("experiment %s: two axes are named %s", d.name, a.name))
 		}
 		seen[a.name] = true
 	}
@@ -300,7 +305,7 @@ func (p *design) checkNames(problems *config.Errors) {
 
 // checkOwners reports keys that several parts of the experiment set, since only one
 // would have an effect, and keys that an experiment may not set.
-func (p *design) checkOwners(problems *config.Errors) {
+func (d *design) checkOwners(problems *config.Errors) {
 	owner := map[string]string{}
 	claim := func(path config.Path, by string, at config.Place) {
 		key := path.String()
@@ -308,18 +313,19 @@ func (p *design) checkOwners(problems *config.Errors) {
 			return
 		}
 		if len(path) == 3 && path[0] == "methods" && path[2] == "algorithm" {
-			problems.Add(at, fmt.Sprintf("experiment %s: %s cannot change from run to run: add another method", p.name, key))
+			problems.Add(at,
+				fmt.Sprintf("experiment %s: %s cannot change from run to run: add another method", d.name, key))
 		}
 		if other, ok := owner[key]; ok {
-			problems.Add(at, fmt.Sprintf("experiment %s: %s is set by %s and by %s", p.name, key, other, by))
+			problems.Add(at, fmt.Sprintf("experiment %s: %s is set by %s and by %s", d.name, key, other, by))
 			return
 		}
 		owner[key] = by
 	}
-	for _, a := range p.set {
+	for _, a := range d.set {
 		claim(a.Path, "set", a.Value.Key)
 	}
-	for _, a := range p.axes {
+	for _, a := range d.axes {
 		by := "axis " + a.name
 		if a.swept != nil {
 			by = "sweep"
@@ -332,33 +338,38 @@ func (p *design) checkOwners(problems *config.Errors) {
 			}
 		}
 	}
-	for _, t := range p.tuned {
+	for _, t := range d.tuned {
 		for _, a := range t.axes {
 			if a.swept[0] == "options" {
 				claim(t.path(a.swept), "tune."+t.method, a.points[0].set[0].Value.Place)
-			} else if p.varies(a.swept) {
-				problems.Add(a.points[0].set[0].Value.Place, fmt.Sprintf("experiment %s: %s is varied by an axis or a sweep: it cannot be tuned for method %s", p.name, a.name, t.method))
+			} else if d.varies(a.swept) {
+				problems.Add(a.points[0].set[0].Value.Place,
+					fmt.Sprintf("experiment %s: %s is varied by an axis or a sweep: it cannot be tuned for method %s",
+						d.name, a.name, t.method))
 			}
 		}
 	}
 }
 
 // varies reports whether an axis or a sweep sets a key.
-func (p *design) varies(key config.Path) bool {
-	return slices.ContainsFunc(p.axes, func(a axis) bool { return a.sets(key) })
+func (d *design) varies(key config.Path) bool {
+	return slices.ContainsFunc(d.axes, func(a axis) bool { return a.sets(key) })
 }
 
 // checkMethods reports settings of a method that an axis or a sweep also sets, without effect
 // on the method. It also reports those that are tuned.
-func (p *design) checkMethods(s *Settings, problems *config.Errors) {
-	for _, label := range p.methods {
+func (d *design) checkMethods(s *Settings, problems *config.Errors) {
+	for _, label := range d.methods {
 		for _, a := range s.Methods[label].Set {
-			if p.varies(a.Path) {
-				problems.Add(a.Value.Place, fmt.Sprintf("methods.%s.set: experiment %s varies %s by an axis or a sweep, which would have no effect on the method", label, p.name, a.Path))
+			if d.varies(a.Path) {
+				problems.Add(a.Value.Place,
+					fmt.Sprintf("methods.%s.set: experiment %s varies %s by an axis or a sweep, "+
+						"which would have no effect on the method", label, d.name, a.Path))
 			}
-			for _, t := range p.tuned {
+			for _, t := range d.tuned {
 				if t.method == label && t.find(a.Path) >= 0 {
-					problems.Add(a.Value.Place, fmt.Sprintf("methods.%s.set: %s is tuned in experiment %s", label, a.Path, p.name))
+					problems.Add(a.Value.Place,
+						fmt.Sprintf("methods.%s.set: %s is tuned in experiment %s", label, a.Path, d.name))
 				}
 			}
 		}
@@ -366,13 +377,13 @@ func (p *design) checkMethods(s *Settings, problems *config.Errors) {
 }
 
 // inherit appends the sweeps of the scenario over keys that the experiment does not set.
-func (p *design) inherit(sweeps []axis) {
+func (d *design) inherit(sweeps []axis) {
 	for _, sweep := range sweeps {
-		taken := index(p.set, sweep.swept) >= 0 ||
-			slices.ContainsFunc(p.axes, func(a axis) bool { return a.sets(sweep.swept) }) ||
-			slices.ContainsFunc(p.tuned, func(t tuned) bool { return t.find(sweep.swept) >= 0 })
+		taken := index(d.set, sweep.swept) >= 0 ||
+			slices.ContainsFunc(d.axes, func(a axis) bool { return a.sets(sweep.swept) }) ||
+			slices.ContainsFunc(d.tuned, func(t tuned) bool { return t.find(sweep.swept) >= 0 })
 		if !taken {
-			p.axes = append(p.axes, sweep)
+			d.axes = append(d.axes, sweep)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/compress"
 	"fedsim/config"
 	"fedsim/mtl"
 )
@@ -16,21 +15,21 @@ import (
 // program.
 const Driven = "driven"
 
-// Driver is the program that drives a run in place of the methods of a scenario.
-type Driver struct {
+// Program drives a run in place of the methods of a scenario.
+type Program struct {
 	Method string  // its label in results
 	Seed   *uint64 // of the run; nil: that of the scenario
 }
 
 // LoadDriven reads a scenario like Load, for another program to drive. Its methods are
 // replaced by one of algorithm Driven. It must have one experiment with one point, and one
-// seed unless the driver has one.
-func LoadDriven(name string, overrides []string, by Driver) (*Scenario, error) {
+// seed unless the program has one.
+func LoadDriven(name string, overrides []string, by Program) (*Scenario, error) {
 	return loadFor(name, overrides, &by)
 }
 
-// replaceMethods makes the driver the only method of the document.
-func (d *Driver) replaceMethods(root *config.Node, problems *config.Errors) {
+// replaceMethods makes the program the only method of the document.
+func (p *Program) replaceMethods(root *config.Node, problems *config.Errors) {
 	at := config.Place{File: root.Place.File}
 	set := func(value any, path ...string) {
 		if err := root.Set(path, config.NewScalar(value, at)); err != nil {
@@ -38,19 +37,19 @@ func (d *Driver) replaceMethods(root *config.Node, problems *config.Errors) {
 		}
 	}
 	root.Delete("methods")
-	set(Driven, "methods", d.Method, "algorithm")
+	set(Driven, "methods", p.Method, "algorithm")
 }
 
-// drive makes the driver the only method of the document and of its experiments.
-func (d *Driver) drive(root *config.Node, problems *config.Errors) {
+// drive makes the program the only method of the document and of its experiments.
+func (p *Program) drive(root *config.Node, problems *config.Errors) {
 	at := config.Place{File: root.Place.File}
-	d.replaceMethods(root, problems)
-	if d.Seed != nil {
-		if *d.Seed > mostSeed {
-			problems.Add(at, fmt.Sprintf("seed %d: must be at most %d", *d.Seed, uint64(mostSeed)))
+	p.replaceMethods(root, problems)
+	if p.Seed != nil {
+		if *p.Seed > mostSeed {
+			problems.Add(at, fmt.Sprintf("seed %d: must be at most %d", *p.Seed, uint64(mostSeed)))
 			return
 		}
-		seeds := config.NewList([]*config.Node{config.NewScalar(int64(*d.Seed), at)}, at)
+		seeds := config.NewList([]*config.Node{config.NewScalar(int64(*p.Seed), at)}, at)
 		if err := root.Set(config.Path{"run", "seeds"}, seeds); err != nil {
 			problems.Add(at, err.Error())
 		}
@@ -60,7 +59,9 @@ func (d *Driver) drive(root *config.Node, problems *config.Errors) {
 		return
 	}
 	if n := len(experiments.Items()); n > 1 {
-		problems.Add(experiments.Place, fmt.Sprintf("has %d experiments: a driven scenario must have one: remove the others from a copy of the file", n))
+		problems.Add(experiments.Place,
+			fmt.Sprintf(
+				"has %d experiments: a driven scenario must have one: remove the others from a copy of the file", n))
 	}
 	for _, node := range experiments.Items() {
 		if !node.IsTable() {
@@ -105,35 +106,39 @@ func (s *Scenario) requireOnePoint(root *config.Node, problems *config.Errors) {
 			if a.swept != nil {
 				choice = fmt.Sprintf("--set %s=%s", a.name, a.points[0].label)
 			}
-			problems.Add(p.at, fmt.Sprintf("has %d points on axis %s (%s): a driven scenario must have one: choose it, as with %s",
-				len(a.points), a.name, strings.Join(a.labels(), ", "), choice))
+			problems.Add(p.at,
+				fmt.Sprintf("has %d points on axis %s (%s): a driven scenario must have one: choose it, as with %s",
+					len(a.points), a.name, strings.Join(a.labels(), ", "), choice))
 		}
 	}
-	if n := len(s.Settings.Run.Seeds); n > 1 {
-		problems.Add(root.PlaceOf("run.seeds"), fmt.Sprintf("has %d seeds: a driven scenario must have one: name it in the op hello or with --set run.seeds=[%d]", n, s.Settings.Run.Seeds[0]))
+	switch n := len(s.Settings.Run.Seeds); {
+	case s.Settings.Run.Seeds.UntilCertain():
+		problems.Add(root.PlaceOf("run.seeds"), "run.seeds = \"until-certain\": a driven scenario must have one seed: "+
+			"name it in the op hello or with --set run.seeds=[1]")
+	case n > 1:
+		problems.Add(root.PlaceOf("run.seeds"),
+			fmt.Sprintf(
+				"has %d seeds: a driven scenario must have one: name it in the op hello or with --set run.seeds=[%d]",
+				n, s.Settings.Run.Seeds[0]))
 	}
 }
 
-// checkDriven reports settings that change messages, which are the driver's.
+// checkDriven reports settings that change messages, which are the program's.
 func (s *Settings) checkDriven(c *config.Checker) {
-	const own = "must be \"none\": updates are the driver's: it "
-	for _, key := range []struct{ name, value, want string }{
-		{"compression.up", s.Compression.Up, "compresses them and sends their bytes"},
-		{"compression.down", s.Compression.Down, "compresses them and sends their bytes"},
-		{"privacy.secure_aggregation", s.Privacy.SecureAggregation, "protects them and sends the bytes and FLOPs of that"},
-		{"privacy.mechanism", s.Privacy.Mechanism, "clips them and adds the noise"},
-	} {
-		c.Require(key.value == compress.None, key.name, key.value, own+key.want)
+	for t, value := range s.traits() {
+		c.Require(t.AnyProgram, t.Key, value,
+			fmt.Sprintf("must be %s: updates are the driver's: it %s", t.Off, t.Instead))
 	}
 }
 
-// drivenFactory stands for the method of a driver where settings are checked against
-// the needs of methods. Asynchrony is up to the driver.
+// drivenFactory stands for the method of a program where settings are checked against
+// the needs of methods. Asynchrony is up to the program.
 var drivenFactory = algorithms.Factory{
 	Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
 		return algorithms.Description{
-			Name: Driven, Model: algorithms.UnknownModel, Asynchronous: algorithms.NotKnown, Own: true, Evaluated: algorithms.ByMethod,
-			Work: algorithms.Workload{Epochs: 2}, // the driver says them for every round
+			Name: Driven, Model: algorithms.UnknownModel, Asynchronous: algorithms.NotKnown, Own: true,
+			// the program says them for every round
+			Evaluated: algorithms.ByMethod, Work: algorithms.Workload{Epochs: 2},
 		}
 	},
 	Options: func() algorithms.Options { return &noOptions{} },

@@ -8,7 +8,7 @@ import (
 
 // The runs of a shipped scenario with other seeds.
 func Example() {
-	scenario, err := scenario.Load("quickstart", []string{"run.seeds=[1, 2]"})
+	scenario, err := scenario.Load("deadline", []string{"run.seeds=[1, 2]"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -22,8 +22,8 @@ func Example() {
 		}
 	}
 	// Output:
-	// quickstart/mocha/options.epochs=1/seed=1 over lte
-	// quickstart/mocha/options.epochs=1/seed=2 over lte
-	// quickstart/cocoa/options.theta=0.7/seed=1 over lte
-	// quickstart/cocoa/options.theta=0.7/seed=2 over lte
+	// deadline/mocha/options.epochs=1/seed=1 over lte
+	// deadline/mocha/options.epochs=1/seed=2 over lte
+	// deadline/cocoa/options.theta=0.7/seed=1 over lte
+	// deadline/cocoa/options.theta=0.7/seed=2 over lte
 }

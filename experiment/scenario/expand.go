@@ -11,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/federation/learning"
+	"fedsim/internal/rooms"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -22,91 +23,113 @@ const maxRuns = 10_000
 // expand makes the runs of the experiment over the base settings and checks them all.
 // Precedence: defaults < base < set < axes and sweeps < tuning grid. Overrides are
 // already part of each.
-func (p *design) expand(base *config.Node) (Experiment, config.Errors) {
+func (d *design) expand(base *config.Node) (Experiment, config.Errors) {
 	e := Experiment{
-		Name: p.name, Description: p.description,
-		Tuning: p.tuning, Ranks: p.ranks, Figures: p.figures,
+		Name: d.name, Description: d.description,
+		Tuning: d.tuning, Ranks: d.ranks, Figures: d.figures,
 	}
-	for i := range p.axes {
-		e.Axes = append(e.Axes, Axis{Name: p.axes[i].name, Keys: p.axes[i].sample.keys()})
+	for i := range d.axes {
+		e.Axes = append(e.Axes, Axis{Name: d.axes[i].name, Keys: d.axes[i].sample.keys()})
 	}
 	var problems config.Errors
-	if !p.bounded() {
-		problems.Add(p.at, fmt.Sprintf("experiment %s has more than %d combinations of points, methods and tuned options: shorten its lists, lower experiment.sample.size, or divide the experiment", p.name, maxRuns))
+	if !d.bounded() {
+		problems.Add(d.at,
+			fmt.Sprintf("experiment %s has more than %d combinations of points, methods and tuned options: "+
+				"shorten its lists, lower experiment.sample.size, or divide the experiment", d.name, maxRuns))
 		return e, problems
 	}
 	tree := base.Clone()
-	assign(tree, p.set, &problems)
-	combinations(p.axes, func(at []results.Setting, set []config.Assignment) {
+	assign(tree, d.set, &problems)
+	combinations(d.axes, func(at []results.Setting, set []config.Assignment) {
 		tree := tree.Clone()
 		assign(tree, set, &problems)
-		settings, wrong := p.decode(tree)
+		settings, wrong := d.decode(tree)
 		if problems.Merge(wrong); len(wrong) > 0 {
 			return
 		}
-		p.notePrivacy(&settings)
+		d.noteRooms(&settings)
+		d.noteStop(tree, &settings)
 		before := len(e.Jobs)
-		for _, method := range p.methods {
-			e.Jobs = append(e.Jobs, p.job(&gridCell{at, tree, settings}, method, &problems))
+		for _, method := range d.methods {
+			e.Jobs = append(e.Jobs, d.job(&gridCell{at, tree, settings}, method, &problems))
 		}
-		p.noteTime(e.Jobs[before:])
+		d.noteTime(e.Jobs[before:])
 	})
 	if len(problems) == 0 {
-		p.checkPrivate(&e, &problems)
+		d.checkDeclared(&e, &problems)
 	}
 	if len(problems) == 0 {
-		e.Table = p.gridSpec(&e)
+		e.Table = d.gridSpec(&e)
 	}
-	problems = p.oncePerRange(problems)
-	if p.ranks && len(problems) == 0 && (len(p.methods) < 2 || len(e.Jobs[0].Seeds) < 2) {
-		problems.Add(p.at, fmt.Sprintf("experiment %s: ranks must be false with fewer than two methods or two run.seeds: it compares methods seed by seed", p.name))
+	problems = d.oncePerRange(problems)
+	if d.ranks && len(problems) == 0 && (len(d.methods) < 2 || len(e.Jobs[0].Seeds) < 2) {
+		problems.Add(d.at,
+			fmt.Sprintf("experiment %s: ranks must be false with fewer than two methods or two run.seeds: "+
+				"it compares methods seed by seed", d.name))
 	}
-	for i := range p.figures {
-		f := &p.figures[i]
+	if d.ranks && len(problems) == 0 && Seeds(e.Jobs[0].Seeds).UntilCertain() {
+		problems.Add(d.at,
+			fmt.Sprintf("experiment %s: ranks must be false with run.seeds = \"until-certain\": "+
+				"tests that are repeated after each batch of seeds are wrong too often; "+
+				"run.certain.order = true ranks all rows", d.name))
+	}
+	for i := range d.figures {
+		f := &d.figures[i]
 		switch {
 		case len(problems) > 0:
-		case f.Kind == results.Distribution && !p.declares && !e.measures(f.Y):
-			problems.Add(p.at, fmt.Sprintf("experiment %s: figure %s: y = %q: must be train_ or test_ and one of run.client_metrics", p.name, f.File, f.Y))
+		case f.Kind == results.Distribution && !d.declares && !e.measures(f.Y):
+			problems.Add(d.at,
+				fmt.Sprintf("experiment %s: figure %s: y = %q: must be train_ or test_ and one of run.client_metrics",
+					d.name, f.File, f.Y))
 		case f.Y == "theta" && !slices.ContainsFunc(e.Jobs, measuresTheta):
-			problems.Add(p.at, fmt.Sprintf("experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", p.name))
+			problems.Add(d.at,
+				fmt.Sprintf(
+					"experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1",
+					d.name))
 		}
 	}
 	return e, problems
 }
 
 // claimTables reports a table with the name of another one.
-func (p *design) claimTables(names map[string]string, problems *config.Errors) {
+func (d *design) claimTables(names map[string]string, problems *config.Errors) {
 	const ranks = "-ranks"
-	if p.table != nil {
-		if other, ok := names[p.name]; ok {
-			problems.Add(p.at, fmt.Sprintf("experiment %s: its table has the name of the ranks of experiment %s: rename it", p.name, other))
+	if d.table != nil {
+		if other, ok := names[d.name]; ok {
+			problems.Add(d.at,
+				fmt.Sprintf("experiment %s: its table has the name of the ranks of experiment %s: rename it", d.name,
+					other))
 		}
-		names[p.name] = p.name
+		names[d.name] = d.name
 	}
-	if p.ranks {
-		if other, ok := names[p.name+ranks]; ok {
-			problems.Add(p.at, fmt.Sprintf("experiment %s: its ranks have the name of the table of experiment %s: rename it", p.name, other))
+	if d.ranks {
+		if other, ok := names[d.name+ranks]; ok {
+			problems.Add(d.at,
+				fmt.Sprintf("experiment %s: its ranks have the name of the table of experiment %s: rename it", d.name,
+					other))
 		}
-		names[p.name+ranks] = p.name
+		names[d.name+ranks] = d.name
 	}
 }
 
 // checkPublished reports published errors of a point or a method that the experiment does not have. Overrides may
 // leave out some.
-func (p *design) checkPublished(node *config.Node, methods []string, problems *config.Errors) {
-	if p.table == nil || len(p.table.Published) == 0 || !p.bounded() {
+func (d *design) checkPublished(node *config.Node, methods []string, problems *config.Errors) {
+	if d.table == nil || len(d.table.Published) == 0 || !d.bounded() {
 		return
 	}
 	var points []string
-	combinations(p.axes, func(at []results.Setting, _ []config.Assignment) { points = append(points, results.PointText(at)) })
+	combinations(d.axes,
+		func(at []results.Setting, _ []config.Assignment) { points = append(points, results.PointText(at)) })
 	const key = "experiment.table.published"
 	c := config.NewChecker()
-	for _, point := range slices.Sorted(maps.Keys(p.table.Published)) {
+	for _, point := range slices.Sorted(maps.Keys(d.table.Published)) {
 		c.OneOf(key, point, points...)
-		for _, method := range slices.Sorted(maps.Keys(p.table.Published[point])) {
-			figures := p.table.Published[point][method]
+		for _, method := range slices.Sorted(maps.Keys(d.table.Published[point])) {
+			figures := d.table.Published[point][method]
 			c.OneOf(key, method, methods...)
-			c.Require(len(figures) == 2, key+"."+config.Path{point, method}.String(), figures, "must be a mean and its standard error")
+			c.Require(len(figures) == 2, key+"."+config.Path{point, method}.String(), figures,
+				"must be a mean and its standard error")
 		}
 	}
 	for _, wrong := range c.Problems() {
@@ -115,18 +138,19 @@ func (p *design) checkPublished(node *config.Node, methods []string, problems *c
 }
 
 // gridSpec returns the table of errors of the experiment, with the published ones.
-func (p *design) gridSpec(e *Experiment) *results.GridSpec {
-	if p.table == nil {
+func (d *design) gridSpec(e *Experiment) *results.GridSpec {
+	if d.table == nil {
 		return nil
 	}
-	spec := &results.GridSpec{Name: p.name, Title: p.table.Title, Published: map[string]map[string]results.Estimate{}}
+	spec := &results.GridSpec{Name: d.name, Title: d.table.Title, Published: map[string]map[string]results.Estimate{}}
 	for i := range e.Jobs {
 		run, scale := &e.Jobs[i].Candidates[0], 1.0
-		if m, ok := results.MetricNamed(run.Settings.Run.Metric); ok && m.Share && run.Settings.Data.Target != data.TargetReal {
+		if m, ok := results.MetricNamed(run.Settings.Run.Metric); ok && m.Share &&
+			run.Settings.Data.Target != data.TargetReal {
 			scale = 100
 		}
 		point := results.PointText(run.Point)
-		if figures := p.table.Published[point][run.Method]; len(figures) == 2 {
+		if figures := d.table.Published[point][run.Method]; len(figures) == 2 {
 			if spec.Published[point] == nil {
 				spec.Published[point] = map[string]results.Estimate{}
 			}
@@ -136,11 +160,11 @@ func (p *design) gridSpec(e *Experiment) *results.GridSpec {
 	return spec
 }
 
-func (p *design) decode(tree *config.Node) (settings Settings, wrong config.Errors) {
+func (d *design) decode(tree *config.Node) (settings Settings, wrong config.Errors) {
 	if settings, wrong = decodeSettings(tree); len(wrong) == 0 {
 		wrong = settings.validate(tree)
-		p.overrideByFleet(&settings, &wrong)
-		p.checkStatistics(&settings, &wrong)
+		d.overrideByFleet(&settings, &wrong)
+		d.checkStatistics(&settings, &wrong)
 	}
 	return settings, wrong
 }
@@ -154,11 +178,11 @@ type gridCell struct {
 }
 
 // job makes the runs of a method in a cell.
-func (p *design) job(c *gridCell, method string, problems *config.Errors) Job {
-	grid := p.grid(method)
-	j := Job{key: (&RunSpec{Experiment: p.name, Method: method, Point: c.at}).place(), Seeds: c.settings.Run.Seeds}
+func (d *design) job(c *gridCell, method string, problems *config.Errors) Job {
+	grid := d.grid(method)
+	j := Job{key: (&RunSpec{Experiment: d.name, Method: method, Point: c.at}).place(), Seeds: c.settings.Run.Seeds}
 	make := func(tuned []results.Setting, options []config.Assignment) (RunSpec, config.Errors) {
-		run, wrong := p.run(c, method, options)
+		run, wrong := d.run(c, method, options)
 		run.Tuned = tuned
 		return run.WithSeed(j.Seeds[0]), wrong
 	}
@@ -168,7 +192,7 @@ func (p *design) job(c *gridCell, method string, problems *config.Errors) Job {
 		j.Candidates = append(j.Candidates, run)
 	})
 	if len(j.Candidates) > 1 {
-		p.requireReference(&j, c.tree, problems)
+		d.requireReference(&j, c.tree, problems)
 		j.Options = tunable(grid, j.Candidates[0].Algorithm)
 		j.make = func(tuned []results.Setting) (RunSpec, error) {
 			options, err := assigned(grid, tuned)
@@ -183,7 +207,7 @@ func (p *design) job(c *gridCell, method string, problems *config.Errors) Job {
 }
 
 // noteTime notes a budget in rounds alone for methods with rounds and without, which are compared.
-func (p *design) noteTime(compared []Job) {
+func (d *design) noteTime(compared []Job) {
 	var with, without string
 	limited := true
 	for i := range compared {
@@ -200,22 +224,23 @@ func (p *design) noteTime(compared []Job) {
 		default:
 			with = cmp.Or(with, run.Method)
 		}
-		limited = limited && (limits.MaxTimeS > 0 || run.Settings.RoomsEnd())
+		limited = limited && (limits.MaxTimeS > 0 || run.Settings.MayEnd())
 	}
-	note := fmt.Sprintf("experiment %s: %s works in rounds and %s without, so that equal numbers of rounds are unequal times: run.max_time_s gives both the same", p.name, with, without)
-	if with != "" && without != "" && !limited && !slices.Contains(p.notes, note) {
-		p.notes = append(p.notes, note)
+	note := fmt.Sprintf("experiment %s: %s works in rounds and %s without, so that equal numbers of rounds are "+
+		"unequal times: run.max_time_s gives both the same", d.name, with, without)
+	if with != "" && without != "" && !limited && !slices.Contains(d.notes, note) {
+		d.notes = append(d.notes, note)
 	}
 }
 
 // requireReference reports candidates that are compared by a sub-optimality which they do
 // not have.
-func (p *design) requireReference(j *Job, tree *config.Node, problems *config.Errors) {
+func (d *design) requireReference(j *Job, tree *config.Node, problems *config.Errors) {
 	problem := &j.Candidates[0].Settings.Problem
-	if p.tuning.Folds > 0 || p.tuning.Target.Metric != results.Suboptimality || problem.HasReference() {
+	if d.tuning.Folds > 0 || d.tuning.Target.Metric != results.Suboptimality || problem.HasReference() {
 		return
 	}
-	key, value, want := "problem.optimum_sweeps", any(problem.OptimumSweeps), "must be positive"
+	key, value, want := "problem.optimum.when", problem.OptimumWhen, "must be \"auto\""
 	if problem.Model != mtl.ModelLinear {
 		key, value, want = "problem.model", problem.Model, "must be \"linear\""
 	}
@@ -226,8 +251,9 @@ func (p *design) requireReference(j *Job, tree *config.Node, problems *config.Er
 		}
 	}
 	problems.AddProblem(at, config.Problem{Key: key, Value: value, Want: fmt.Sprintf(
-		"%s, or experiment.tuning.target of another metric: %s is tuned in experiment %s by its time to a sub-optimality, which needs the reference optimum",
-		want, j.Candidates[0].Method, p.name)})
+		"%s, or experiment.tuning.target of another metric: %s is tuned in experiment %s by its time to a "+
+			"sub-optimality, which needs the reference optimum",
+		want, j.Candidates[0].Method, d.name)})
 }
 
 func measuresTheta(j Job) bool { return j.Candidates[0].Settings.Run.ThetaEvery > 0 }
@@ -240,7 +266,7 @@ func (e *Experiment) measures(metric string) bool {
 }
 
 // run makes the run of a method in a cell with tuned options. The caller sets its seed.
-func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunSpec, config.Errors) {
+func (d *design) run(c *gridCell, label string, tuned []config.Assignment) (RunSpec, config.Errors) {
 	var problems config.Errors
 	settings, tree := c.settings, c.tree
 	options, own := divide(tuned)
@@ -248,7 +274,7 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 		tree = tree.Clone()
 		assign(tree, own, &problems)
 		var wrong config.Errors
-		settings, wrong = p.decode(tree)
+		settings, wrong = d.decode(tree)
 		if problems.Merge(wrong); len(problems) > 0 {
 			return RunSpec{Settings: settings}, problems
 		}
@@ -281,21 +307,21 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 	if len(options) > 0 {
 		method.validate(check.In("methods").In(label))
 	}
-	settings.resolveLoss(p.methods)
+	settings.resolveLoss(d.methods)
 	settings.validateMethod(check, label, &method)
-	if p.tuning.Refit {
+	if d.tuning.Refit {
 		check.Require(settings.Data.Validation > 0, "data.validation_fraction", settings.Data.Validation,
 			"must be positive with experiment.tuning.refit: there are no rows to train on beside")
 		stop := settings.Run.StopAt
 		check.Require(!strings.HasPrefix(stop.Metric, "validation_"), "run.stop_at."+stop.Metric, stop.Value,
 			"must be another metric, or experiment.tuning.refit false: runs of winners have no validation rows")
 	}
-	if p.tuning.Folds > 0 && p.grid(label) != nil {
+	if d.tuning.Folds > 0 && d.grid(label) != nil {
 		settings.checkFolds(check, &method)
 	}
 	problems.AddFound(tree, check)
 	return RunSpec{
-		Experiment: p.name, Method: label, Label: method.Label,
+		Experiment: d.name, Method: label, Label: method.Label,
 		Algorithm: method.Algorithm, Options: method.options(),
 		Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,
 	}, problems
@@ -303,45 +329,67 @@ func (p *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 
 // validateMethod reports settings that do not fit a method.
 func (s *Settings) validateMethod(check *config.Checker, label string, method *Method) {
-	if method.Algorithm != Driven { // a driver need not wait for all
+	if method.Algorithm != Driven { // the program need not wait for all
 		s.Federation.ValidateFaults(check, &s.Faults, &s.Network)
 	}
 	if _, ok := lookup(method.Algorithm); !ok {
 		return
 	}
 	about, hubSize, learns := method.describe(), s.Network.HubSize, s.Run.Mode == Learning
-	learning.ValidateMethod(check.In("federation"), &s.Federation, &about, "methods."+config.Path{label}.String()+".protocol")
+	learning.ValidateMethod(check.In("federation"), &s.Federation, &about,
+		"methods."+config.Path{label}.String()+".protocol")
 	if method.Algorithm == Driven {
 		s.checkDriven(check)
 	} else {
-		learning.ValidateCompression(check, &s.Federation, &s.Compression, &s.Privacy, hubSize, learns, &about)
-		learning.ValidatePrivacy(check, &s.Privacy, &s.Federation, hubSize, &about)
+		codes, privacy := s.Coding(), s.Privacy()
+		learning.ValidateCoding(check, &s.Federation, codes, privacy != nil && privacy.Noisy(), hubSize, learns, &about)
+		for _, room := range rooms.All() {
+			if room.CheckRun != nil {
+				room.CheckRun(check, s.ForRooms(), rooms.Run{Method: &about, HubSize: hubSize, Coded: codes != nil})
+			}
+		}
 	}
 	check.Require(learns || !about.Needs.Continuous, "run.mode", s.Run.Mode,
-		fmt.Sprintf("must be %q, or %s have options.stop = false: in a run without learning its steps, by which it stops clients, are not known", Learning, about.Name))
+		fmt.Sprintf("must be %q, or %s have options.stop = false: in a run without learning its steps, "+
+			"by which it stops clients, are not known", Learning, about.Name))
 	learning.ValidateHubs(check, hubSize, &about)
 	learning.ValidateProblem(check, s.Problem.Loss, s.Problem.Model, &about)
 	if learns {
 		learning.ValidateTasks(check, &s.Problem, s.Data.Pool || s.Data.ClientsPerTask > 1, &about)
 	}
-	if about.Model == algorithms.PersonalModels && learns {
-		s.checkPersonal(check.In("data"), about.Name)
+	if (about.Model == algorithms.PersonalModels || about.Learns.OwnTasks) && learns {
+		s.checkPersonal(check.In("data"), &about)
+	}
+	if s.Data.NewClients > 0 {
+		check.Require(learns && about.Evaluated == algorithms.ByRun && method.Algorithm != Driven, "data.new_clients",
+			s.Data.NewClients, fmt.Sprintf("must be 0 for %s and in timing mode: no model is here", about.Name))
+		check.Require(s.Problem.Model != mtl.ModelExternal, "data.new_clients", s.Data.NewClients,
+			"must be 0 with problem.model \"external\": its program knows the rows of clients that take part alone")
+	}
+	if s.Data.Source == data.SourceSynthetic && s.Data.NewClients == 0 { // otherwise the data tell, when a run starts
+		few := about.Learns.Fewer(s.Data.Resolve().Synthetic.Clients)
+		if few, ok := few.(config.Problem); ok {
+			check.In("methods."+config.Path{label}.String()).Require(false, few.Key, few.Value, few.Want)
+		}
 	}
 }
 
 // checkFolds reports settings that a method tuned on folds of its training rows excludes.
 func (s *Settings) checkFolds(check *config.Checker, method *Method) {
 	const with = " with experiment.tuning.folds"
-	check.Require(s.Data.Validation == 0, "data.validation_fraction", s.Data.Validation, "must be 0"+with+", which hold out rows of their own")
+	check.Require(s.Data.Validation == 0, "data.validation_fraction", s.Data.Validation,
+		"must be 0"+with+", which hold out rows of their own")
 	check.Require(s.Data.ClientsPerTask == 1, "data.clients_per_task", s.Data.ClientsPerTask, "must be 1"+with)
 	check.Require(s.Data.Resident, "data.resident", s.Data.Resident, "must be true"+with)
-	check.Require(s.Data.Source != data.SourceExternal, "data.source", s.Data.Source, "must not be the data of a learner"+with)
+	check.Require(s.Data.Source != data.SourceExternal, "data.source", s.Data.Source,
+		"must not be the data of a learner"+with)
 	check.Require(s.Run.Mode == Learning, "run.mode", s.Run.Mode, fmt.Sprintf("must be %q%s", Learning, with))
 	check.Require(s.Run.EvalClients == 0, "run.eval_clients", s.Run.EvalClients, "must be 0"+with)
 	check.Require(s.Problem.Model != mtl.ModelExternal, "problem.model", s.Problem.Model, "must not be external"+with)
 	if _, ok := lookup(method.Algorithm); ok {
 		about := method.describe()
-		check.Require(!about.Own && about.Evaluated == algorithms.ByRun, "methods."+method.Label+".algorithm", method.Algorithm,
+		check.Require(!about.Own && about.Evaluated == algorithms.ByRun, "methods."+method.Label+".algorithm",
+			method.Algorithm,
 			"must be a method whose model the run evaluates"+with)
 	}
 }
@@ -369,20 +417,24 @@ func over(under, upper []config.Assignment) []config.Assignment {
 
 // overrideByFleet makes the fleet override network.profile, with a note. A sweep over
 // network.profile is a problem, since it has no effect.
-func (p *design) overrideByFleet(s *Settings, problems *config.Errors) {
+func (d *design) overrideByFleet(s *Settings, problems *config.Errors) {
 	profile := s.Fleet.Override(&s.Network)
 	if profile == "" {
 		return
 	}
 	key := config.Path{"network", "profile"}
-	for i := range p.axes {
-		if p.axes[i].sets(key) {
-			problems.Add(p.at, fmt.Sprintf("experiment %s: axis %s sets network.profile, which has no effect: the fleet sets the links", p.name, p.axes[i].name))
+	for i := range d.axes {
+		if d.axes[i].sets(key) {
+			problems.Add(d.at,
+				fmt.Sprintf(
+					"experiment %s: axis %s sets network.profile, which has no effect: the fleet sets the links",
+					d.name, d.axes[i].name))
 		}
 	}
-	note := fmt.Sprintf("experiment %s: the fleet sets the links, so network.profile = %q has no effect", p.name, profile)
-	if !slices.Contains(p.notes, note) {
-		p.notes = append(p.notes, note)
+	note := fmt.Sprintf("experiment %s: the fleet sets the links, so network.profile = %q has no effect", d.name,
+		profile)
+	if !slices.Contains(d.notes, note) {
+		d.notes = append(d.notes, note)
 	}
 }
 
@@ -395,15 +447,15 @@ func assign(tree *config.Node, assignments []config.Assignment, problems *config
 }
 
 // bounded reports whether the experiment has at most maxRuns combinations.
-func (p *design) bounded() bool {
+func (d *design) bounded() bool {
 	candidates := 0
-	for _, method := range p.methods {
-		candidates += size(p.grid(method))
+	for _, method := range d.methods {
+		candidates += size(d.grid(method))
 		if candidates > maxRuns {
 			return false
 		}
 	}
-	return size(p.axes)*candidates <= maxRuns
+	return size(d.axes)*candidates <= maxRuns
 }
 
 // size returns the number of points of the grid, at most maxRuns + 1.

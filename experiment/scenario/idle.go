@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fedsim/algorithms"
 	"fedsim/config"
@@ -11,28 +12,26 @@ import (
 // noteIdle notes keys of the file that no run uses, because the key that would turn them on
 // is not set: a table [privacy] with noise alone protects nothing.
 func (s *Scenario) noteIdle(root *config.Node) {
-	for _, t := range []struct {
-		table string
-		on    func(s *Settings) bool
-		by    []string // the keys that turn the others on
-		keys  []string
-	}{
-		{"privacy", func(s *Settings) bool { return s.Privacy.Differential() }, []string{"mechanism"},
-			[]string{"clip", "noise_multiplier", "delta", "accounting"}},
-		{"privacy", func(s *Settings) bool { return s.Privacy.Secure() }, []string{"secure_aggregation"},
-			[]string{"threshold", "value_bits", "value_range", "ring_bits", "key_bytes", "share_bytes", "cipher_bytes"}},
-		{"compression", func(s *Settings) bool { return s.Compression.On() }, []string{"up", "down"},
-			[]string{"levels", "coding", "share", "count", "indices", "feedback"}},
-		{"federation", func(s *Settings) bool { return s.Federation.PartialShare > 0 }, []string{"partial_share"},
-			[]string{"partial"}},
-	} {
-		table := root.Child(t.table)
-		given := func(key string) bool { return table.Child(key) != nil }
-		if table == nil || slices.ContainsFunc(t.by, given) || s.any(t.on) {
+	given := func(key string) bool {
+		n := root
+		for _, name := range strings.Split(key, ".") {
+			if n = n.Child(name); n == nil {
+				return false
+			}
+		}
+		return true
+	}
+	all := allTraits()
+	for i, t := range all {
+		if len(t.With) == 0 || i > 0 && slices.Equal(t.With, all[i-1].With) {
 			continue
 		}
-		if i := slices.IndexFunc(t.keys, given); i >= 0 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s.%s has no effect: %s.%s is not set", t.table, t.keys[i], t.table, t.by[0]))
+		k := slices.IndexFunc(t.With, given)
+		if k >= 0 && !slices.ContainsFunc(all, func(other trait) bool {
+			return slices.Equal(other.With, t.With) &&
+				(given(other.Key) || s.any(func(s *Settings) bool { _, used := other.used(s); return used }))
+		}) {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s has no effect: %s is not set", t.With[k], t.Key))
 		}
 	}
 }

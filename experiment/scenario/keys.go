@@ -55,18 +55,21 @@ func Keys(s *Scenario) []config.Field {
 }
 
 // keys adds the keys that overrides of an experiment reach.
-func (p *design) keys(add func(prefix string, fields []config.Field)) {
-	prefix := "experiment." + config.Path{p.name}.String() + "."
-	add(prefix, []config.Field{{Key: "methods", Type: "list of strings", Doc: "labels of the methods that run, in this order", Choices: p.methods}})
-	for k := range p.axes {
-		if a := &p.axes[k]; a.sample != nil {
+func (d *design) keys(add func(prefix string, fields []config.Field)) {
+	prefix := "experiment." + config.Path{d.name}.String() + "."
+	add(prefix,
+		[]config.Field{{Key: "methods", Type: "list of strings", Doc: "labels of the methods that run, in this order",
+			Choices: d.methods}})
+	for k := range d.axes {
+		if a := &d.axes[k]; a.sample != nil {
 			add(prefix+"sample.", a.sample.fields())
 		} else if a.swept == nil {
-			add(prefix+"axis.", []config.Field{{Key: a.name, Type: "string", Doc: "labels of points", Choices: a.labels()}})
+			add(prefix+"axis.",
+				[]config.Field{{Key: a.name, Type: "string", Doc: "labels of points", Choices: a.labels()}})
 		}
 	}
-	if len(p.tuned) > 0 {
-		add(prefix+"tuning.", config.Fields(&p.tuning))
+	if len(d.tuned) > 0 {
+		add(prefix+"tuning.", config.Fields(&d.tuning))
 	}
 	figure := results.DefaultFigure()
 	add(prefix+"figure.", config.Fields(&figure))

@@ -42,8 +42,8 @@ func (s *Scenario) Targets() results.Targets {
 // .toml. The error is config.Errors with all problems.
 func Load(name string, overrides []string) (*Scenario, error) { return loadFor(name, overrides, nil) }
 
-// loadFor reads a scenario for a driver; nil: fedsim runs its methods.
-func loadFor(name string, overrides []string, by *Driver) (*Scenario, error) {
+// loadFor reads a scenario for another program; nil: fedsim runs its methods.
+func loadFor(name string, overrides []string, by *Program) (*Scenario, error) {
 	file, source, err := find(name)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,8 @@ func find(name string) (file string, source []byte, err error) {
 		source, ok := scenarios.Source(name)
 		if !ok {
 			return "", nil, config.Errors{{Place: config.Place{File: name},
-				Text: config.UnknownName("scenario", name, name, scenarios.Names()) + " (the name of a file ends in .toml)"}}
+				Text: config.UnknownName("scenario", name, name, scenarios.Names()) +
+					" (the name of a file ends in .toml)"}}
 		}
 		return name + scenarios.Extension, source, nil
 	}
@@ -110,9 +111,12 @@ func unreadable(name string, err error) string {
 	}
 	bare := strings.TrimSuffix(filepath.Base(name), scenarios.Extension)
 	if near := config.Nearest(bare, scenarios.Names()); near != "" {
-		return fmt.Sprintf("no such file: did you mean the shipped scenario %s? It goes by its name alone, without folder and %s", near, scenarios.Extension)
+		return fmt.Sprintf(
+			"no such file: did you mean the shipped scenario %s? It goes by its name alone, without folder and %s",
+			near, scenarios.Extension)
 	}
-	return fmt.Sprintf("no such file; shipped scenarios go by their name alone: %s", strings.Join(scenarios.Names(), ", "))
+	return fmt.Sprintf("no such file; shipped scenarios go by their name alone: %s",
+		strings.Join(scenarios.Names(), ", "))
 }
 
 // Parse reads a scenario from its source. Errors name the file; it is also the default
@@ -121,7 +125,16 @@ func Parse(file string, source []byte, arguments []string) (*Scenario, error) {
 	return parseFor(file, source, arguments, nil)
 }
 
-func parseFor(file string, source []byte, arguments []string, by *Driver) (*Scenario, error) {
+func parseFor(file string, source []byte, arguments []string, by *Program) (*Scenario, error) {
+	s, err := read(file, source, arguments, by)
+	if problems, ok := err.(config.Errors); ok {
+		retire(problems)
+	}
+	return s, err
+}
+
+// read reads a scenario for another program, whose errors do not know the keys of former versions.
+func read(file string, source []byte, arguments []string, by *Program) (*Scenario, error) {
 	root, err := config.Parse(file, source)
 	if err != nil {
 		return nil, err
@@ -205,14 +218,16 @@ func nameExperiments(root *config.Node, file string) error {
 func makeDesigns(doc *document, root *config.Node, over *overrides, problems *config.Errors) []design {
 	methods := root.Child("methods")
 	if methods == nil || len(methods.Keys()) == 0 {
-		problems.Add(config.Place{File: root.Place.File}, "there is no method to run: add a table such as [methods.mocha]")
+		problems.Add(config.Place{File: root.Place.File},
+			"there is no method to run: add a table such as [methods.mocha]")
 		return nil
 	}
 	if len(doc.Experiment) == 0 {
-		problems.Add(root.PlaceOf("experiment"), "experiment must hold at least one experiment; without the key the base settings are one")
+		problems.Add(root.PlaceOf("experiment"),
+			"experiment must hold at least one experiment; without the key the base settings are one")
 	}
 	sweeps := sweepAxes(doc.Sweep, problems)
-	fields := Keys(&Scenario{Settings: doc.Settings})
+	fields := func() []config.Field { return Keys(&Scenario{Settings: doc.Settings}) }
 	var designs []design
 	names, files, tables := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for i, table := range doc.Experiment {

@@ -9,23 +9,44 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/rooms/outside/external"
 	"fedsim/mtl"
 )
 
 // Method is a table [methods.<label>] of a scenario: an algorithm with its options.
 type Method struct {
-	Algorithm string `toml:"algorithm" doc:"registered name of the algorithm; default: the label"`
-	Label     string `toml:"label" doc:"name shown in figures; default: the table's label"`
-	Protocol  string `toml:"protocol" doc:"round protocol of this method; empty: that of [federation], or without one that for which the method is made"`
+	// registered name of the algorithm; default: the label
+	Algorithm string `toml:"algorithm"`
+	// name shown in figures; default: the table's label
+	Label string `toml:"label"`
+	// round protocol of this method; empty: that of [federation], or without one that for which the
+	// method is made
+	Protocol string `toml:"protocol"`
+	// settings of this method's runs, over those of the file, of the experiment and of its axes,
+	// such as { "problem.regularizer" = "independent" }; keys are dotted keys in quotes, or nested
+	// tables
+	//
 	// Set are the settings of the method's runs; see methodSet.
-	Set methodSet `toml:"set,omitempty" doc:"settings of this method's runs, over those of the file, of the experiment and of its axes, such as { \"problem.regularizer\" = \"independent\" }; keys are dotted keys in quotes, or nested tables"`
+	Set methodSet `toml:"set,omitempty"`
+	// the options of the algorithm
+	//
 	// Options is a pointer to the options struct of the algorithm.
-	Options any `toml:"options" doc:"the options of the algorithm"`
+	Options any `toml:"options"`
 
-	Command   []string `toml:"command,omitempty" doc:"algorithm \"external\": the program of the learner and its arguments (docs/learner-protocol.md). Files beside the scenario are found there (not for a command from --set); a program without a folder is also searched in PATH"`
-	TimeoutS  float64  `toml:"timeout_s,omitzero" doc:"algorithm \"external\": longest time for an answer of the learner, in seconds of real time; 0: no limit"`
-	Processes int      `toml:"processes,omitzero" doc:"algorithm \"external\": number of processes for all runs of the method; a process then serves several runs at once. 0: one for each run under way"`
+	// of algorithm "external"
+	ProgramConfig `toml:"program,omitzero"`
+}
+
+// ProgramConfig is the table [methods.<label>.program].
+type ProgramConfig struct {
+	// the program of the learner and its arguments
+	// (docs/protocols.md#learner). Files beside the scenario are found there (not for a command from
+	// --set); a program without a folder is also searched in PATH
+	Command []string `toml:"command,omitempty"`
+	// longest time for an answer of the learner, in seconds of real time
+	TimeoutS float64 `toml:"timeout_s" absent:"0: no limit"`
+	// number of processes for all runs of the method; a process then serves
+	// several runs at once.
+	Processes int `toml:"processes" absent:"0: one for each run under way"`
 }
 
 // HintTOML returns the option of the algorithm that a name in the method's table is, or is
@@ -76,7 +97,8 @@ func (m methodSet) MarshalTOML() ([]byte, error) { return config.InlineTable(m).
 
 // ownSetting reports whether a key may differ from method to method.
 func ownSetting(key config.Path) bool {
-	return key[0] != "methods" && !key.Equal(config.Path{"run", "seeds"}) && !key.Equal(config.Path{"run", "vary"}) && !key.Equal(config.Path{"run", "mode"})
+	return key[0] != "methods" && !key.Equal(config.Path{"run", "seeds"}) && !key.Equal(config.Path{"run", "vary"}) &&
+		!key.Equal(config.Path{"run", "mode"})
 }
 
 // resolve sets the default names, and decodes the options strictly over the defaults of
@@ -105,8 +127,8 @@ func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
 	if given := node.Child("options"); given != nil {
 		problems.Merge(config.Decode(given, key+".options", options))
 	}
-	if learner, ok := external.Of(options); ok {
-		learner.Command, learner.TimeoutS, learner.Processes = m.Command, m.TimeoutS, m.Processes
+	if learner, ok := options.(algorithms.Outside); ok {
+		learner.SetProgram(m.Command, m.TimeoutS, m.Processes)
 	}
 	m.Options = options
 	return problems
@@ -115,16 +137,12 @@ func (m *Method) resolve(label string, node, tree *config.Node) config.Errors {
 // validate reports everything wrong with the options and keys of the method.
 func (m *Method) validate(c *config.Checker) {
 	m.options().Validate(c.In("options"))
-	if learner, ok := external.Of(m.options()); ok {
-		learner.ValidateKeys(c)
+	if learner, ok := m.options().(algorithms.Outside); ok {
+		learner.ValidateProgram(c.In("program"))
 		return
 	}
-	only := func(key string, value any, set bool) {
-		c.Require(!set, key, value, "must be left out: only algorithm \"external\" has a program to start")
-	}
-	only("command", m.Command, len(m.Command) > 0)
-	only("timeout_s", m.TimeoutS, m.TimeoutS != 0)
-	only("processes", m.Processes, m.Processes != 0)
+	c.Require(m.Command == nil && m.TimeoutS == 0 && m.Processes == 0, "program", nil,
+		"must be left out: only algorithm \"external\" has a program to start")
 }
 
 // declares reports whether one of some methods may declare metrics. The node is
@@ -141,7 +159,7 @@ func declares(methods *config.Node, labels []string) bool {
 		}
 		o := factory.Options()
 		if given := methods.Child(label).Child("options"); given != nil && len(config.Decode(given, "", o)) > 0 {
-			return false // the method says what is wrong
+			return false // the method reports the error
 		}
 		about := factory.Describe(o, mtl.Shape{})
 		return about.Own || len(about.Metrics) > 0

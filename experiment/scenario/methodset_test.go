@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -44,7 +46,8 @@ func TestMethodsHaveSettingsOfTheirOwn(t *testing.T) {
 		var all []facts
 		for _, j := range s.Experiments[0].Jobs {
 			run := &j.Candidates[0]
-			f := facts{run.Method, run.Settings.Problem.Regularizer, run.Settings.Data.Pool, run.Settings.Run.Outer, len(j.Candidates), nil}
+			f := facts{run.Method, run.Settings.Problem.Regularizer, run.Settings.Data.Pool, run.Settings.Run.Outer,
+				len(j.Candidates), nil}
 			for i := range j.Candidates {
 				f.Lambdas = append(f.Lambdas, j.Candidates[i].Settings.Problem.Lambda)
 			}
@@ -71,7 +74,9 @@ func TestMethodsHaveSettingsOfTheirOwn(t *testing.T) {
 		{"local", "mean", false, 4, 1, []float64{0.7}},
 		{"global", "mean", false, 2, 1, []float64{0.7}},
 	}
-	if diff := cmp.Diff(want, read(ownSettings, "problem.lambda=0.7", "problem.regularizer=\"mean\"", "data.pool=false", "methods.local.set.run.outer=4")); diff != "" {
+	if diff := cmp.Diff(want,
+		read(ownSettings, "problem.lambda=0.7", "problem.regularizer=\"mean\"", "data.pool=false",
+			"methods.local.set.run.outer=4")); diff != "" {
 		t.Errorf("overridden: %s", diff)
 	}
 	// The grid of a setting grows as that of an option does.
@@ -92,16 +97,15 @@ func TestErrorsInSettingsOfMethods(t *testing.T) {
 		{"data.pool = true", "data.pol = true", "unknown key data.pol: did you mean pool?"},
 		{"data.pool = true", "problem.lambda = -2.0", "problem.lambda = -2: must be in [1e-12, 1e12]"},
 		{"run.outer = 1 }", "problem.lambda = 1.0 }", "methods.local.set: problem.lambda is tuned in experiment e"},
-		{"name = \"e\"", "name = \"e\"\nsweep = { \"data.pool\" = [true, false] }", "methods.global.set: experiment e varies data.pool by an axis or a sweep"},
-		{"name = \"e\"", "name = \"e\"\nsweep = { \"problem.lambda\" = [1.0] }", "problem.lambda is varied by an axis or a sweep: it cannot be tuned for method mocha"},
+		{"name = \"e\"", "name = \"e\"\nsweep = { \"data.pool\" = [true, false] }",
+			"methods.global.set: experiment e varies data.pool by an axis or a sweep"},
+		{"name = \"e\"", "name = \"e\"\nsweep = { \"problem.lambda\" = [1.0] }",
+			"problem.lambda is varied by an axis or a sweep: it cannot be tuned for method mocha"},
 		{"problem.lambda = [0.1, 0.2]", "run.seeds = [[1], [2]]", "run.seeds must be options."},
 	} {
 		text := strings.Replace(ownSettings, c.old, c.by, 1)
-		if text == ownSettings {
-			t.Fatalf("%q is not in the scenario", c.old)
-		}
-		if _, err := Parse("s.toml", []byte(text), nil); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s:\n got %v\nwant %s", c.by, err, c.want)
-		}
+		expect.Must(t, text != ownSettings, "%q is not in the scenario", c.old)
+		_, err := Parse("s.toml", []byte(text), nil)
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "%s:\n got %v\nwant %s", c.by, err, c.want)
 	}
 }

@@ -19,33 +19,40 @@ type plugin struct {
 // pluginKind is a sort of plugin that a key of a table names: a model of devices or
 // links, a selector or a protocol.
 type pluginKind struct {
-	table, key, options string // key names one, options holds its options; both in the table
-	what                string
-	optional            bool // the key may be empty: none
+	table, key string // key names one, key_options holds its options; both in the table
+	what       string
+	optional   bool // the key may be empty: none
 	// chosen returns the model of settings and where its options are.
 	chosen func(*Settings) (name string, options *any)
 	names  []string // of all models
 	models []plugin // those with options
 }
 
+// options returns the key of the options, beside that of the name.
+func (k *pluginKind) options() string { return k.key + "_options" }
+
 // path returns where the options are.
-func (k *pluginKind) path() string { return k.table + "." + k.options }
+func (k *pluginKind) path() string { return k.table + "." + k.options() }
 
 // kindsOfModels lists the models, selectors and protocols that are linked in.
 func kindsOfModels() []pluginKind {
 	return []pluginKind{
-		having(pluginKind{table: "devices", key: "model", options: "options", what: "device model", optional: true, names: devices.ModelNames(),
+		having(pluginKind{table: "devices", key: "model", what: "device model", optional: true,
+			names:  devices.ModelNames(),
 			chosen: func(s *Settings) (string, *any) { return s.Devices.Model, &s.Devices.Options },
 		}, devices.LookupModel, func(f devices.ModelFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
-		having(pluginKind{table: "network", key: "model", options: "options", what: "link model", optional: true, names: network.ModelNames(),
+		having(pluginKind{table: "network", key: "model", what: "link model", optional: true,
+			names:  network.ModelNames(),
 			chosen: func(s *Settings) (string, *any) { return s.Network.Model, &s.Network.Options },
 		}, network.LookupModel, func(f network.ModelFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
-		having(pluginKind{table: "federation", key: "selection", options: "selection_options", what: "selection", names: federation.SelectorNames(),
+		having(pluginKind{table: "federation", key: "selection", what: "selection", names: federation.SelectorNames(),
 			chosen: func(s *Settings) (string, *any) { return s.Federation.Selection, &s.Federation.SelectionOptions },
-		}, federation.LookupSelector, func(f federation.SelectorFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
-		having(pluginKind{table: "federation", key: "protocol", options: "protocol_options", what: "protocol", names: federation.ProtocolNames(),
+		}, federation.LookupSelector,
+			func(f federation.SelectorFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
+		having(pluginKind{table: "federation", key: "protocol", what: "protocol", names: federation.ProtocolNames(),
 			chosen: func(s *Settings) (string, *any) { return s.Federation.InForce(), &s.Federation.ProtocolOptions },
-		}, federation.LookupProtocol, func(f federation.ProtocolFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
+		}, federation.LookupProtocol,
+			func(f federation.ProtocolFactory) plugin { return plugin{f.Name, f.Summary, f.Options} }),
 	}
 }
 
@@ -73,7 +80,9 @@ func (s *Settings) resolveModels(tree *config.Node) config.Errors {
 		case kind.optional && name == "":
 			problems.Add(given.Key, fmt.Sprintf("%s has no effect without %s.%s", kind.path(), kind.table, kind.key))
 		case !kind.linked(name): // the check of the table reports it
-		case !kind.optional && !(kind.key == "protocol" && slices.ContainsFunc(s.protocols(), func(p string) bool { return kind.has(p) || !kind.linked(p) })):
+		case !kind.optional &&
+			!(kind.key == "protocol" &&
+				slices.ContainsFunc(s.protocols(), func(p string) bool { return kind.has(p) || !kind.linked(p) })):
 			problems.Add(given.Key, fmt.Sprintf("%s has no effect: %s %q has no options", kind.path(), kind.what, name))
 		}
 	}
@@ -98,7 +107,7 @@ func (k *pluginKind) linked(name string) bool { return slices.Contains(k.names, 
 // given returns the options in the tree of settings, or nil.
 func (k *pluginKind) given(tree *config.Node) *config.Node {
 	if table := tree.Child(k.table); table != nil {
-		return table.Child(k.options)
+		return table.Child(k.options())
 	}
 	return nil
 }

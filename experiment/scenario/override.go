@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fedsim/config"
 )
@@ -30,11 +31,27 @@ func applyOverrides(root *config.Node, arguments []string, problems *config.Erro
 			problems.Merge(err.(config.Errors))
 			continue
 		}
+		if a.Value.IsAbsent() {
+			requireKnown(a, problems)
+		}
 		for _, single := range singleKeys(a, problems) {
 			o.apply(root, single, problems)
 		}
 	}
 	return o
+}
+
+// requireKnown reports the key of an override without a value if there is no such key: nothing else would.
+func requireKnown(a config.Assignment, problems *config.Errors) {
+	probe := config.NewTable(a.Value.Place)
+	if err := probe.Set(a.Path, config.NewScalar("", a.Value.Place)); err != nil {
+		problems.Add(a.Value.Place, err.Error())
+	}
+	for _, l := range config.Decode(probe, "", &document{Settings: defaultSettings()}) {
+		if strings.HasPrefix(l.Text, "unknown key ") {
+			problems.Merge(config.Errors{l})
+		}
+	}
 }
 
 // singleKeys returns an override with a table as overrides of its keys.
@@ -157,7 +174,8 @@ func (o *overrides) fold(p *design, problems *config.Errors) {
 				axis.collapse(a)
 			default:
 				problems.Add(a.Value.Place, fmt.Sprintf(
-					"axis %s of experiment %s sets %s along with other keys: choose among its points with --set experiment.%s.axis.%s='[\"label\"]'",
+					"axis %s of experiment %s sets %s along with other keys: choose among its points with --set "+
+						"experiment.%s.axis.%s='[\"label\"]'",
 					axis.name, p.name, a.Path, p.name, axis.name))
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -13,9 +15,7 @@ import (
 func protocolsOf(t *testing.T, source string, overrides ...string) map[string]string {
 	t.Helper()
 	s, err := Parse("x.toml", []byte(source), overrides)
-	if err != nil {
-		t.Fatalf("%s\n%v", source, err)
-	}
+	expect.Must(t, err == nil, "%s\n%v", source, err)
 	got := map[string]string{}
 	for i := range s.Experiments {
 		for k := range s.Experiments[i].Jobs {
@@ -24,16 +24,14 @@ func protocolsOf(t *testing.T, source string, overrides ...string) map[string]st
 		}
 	}
 	text, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	again, err := Parse("x.toml", text, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for i := range again.Experiments {
 		for k := range again.Experiments[i].Jobs {
-			if run := &again.Experiments[i].Jobs[k].Candidates[0]; run.Settings.Federation.Protocol != s.Experiments[i].Jobs[k].Candidates[0].Settings.Federation.Protocol {
+			if run :=
+				&again.Experiments[i].Jobs[k].Candidates[0]; run.Settings.Federation.Protocol !=
+				s.Experiments[i].Jobs[k].Candidates[0].Settings.Federation.Protocol {
 				t.Errorf("%s, written with all defaults, has protocol %q", run.ID, run.Settings.Federation.Protocol)
 			}
 		}
@@ -48,17 +46,25 @@ func TestProtocolsOfMethods(t *testing.T) {
 		source string
 		want   map[string]string
 	}{
-		{two + "[methods.fedasync]\n[methods.asgd]\n[methods.ringmaster]\n[methods.rennala]\n[methods.rescaled]\n[methods.ringleader]\n[methods.scaffold]\n", map[string]string{
-			"fedavg": "wait-for-all", "scaffold": "wait-for-all", "fedbuff": "asynchronous", "fedasync": "asynchronous", "asgd": "asynchronous",
-			"ringmaster": "asynchronous", "rennala": "asynchronous", "rescaled": "asynchronous", "ringleader": "asynchronous",
+		{two + "[methods.fedasync]\n[methods.asgd]\n[methods.ringmaster]\n[methods.rennala]\n[methods.rescaled]\n" +
+			"[methods.ringleader]\n[methods.scaffold]\n", map[string]string{
+			"fedavg": "wait-for-all", "scaffold": "wait-for-all", "fedbuff": "asynchronous", "fedasync": "asynchronous",
+			"asgd": "asynchronous", "ringmaster": "asynchronous", "rennala": "asynchronous", "rescaled": "asynchronous",
+			"ringleader": "asynchronous",
 		}},
-		{"run.max_time_s = 9\n[methods.mocha]\n[methods.a]\nalgorithm = \"async-mocha\"\n[methods.b]\nalgorithm = \"async-mocha\"\nprotocol = \"charged\"\n",
+		{"run.max_time_s = 9\n[methods.mocha]\n[methods.a]\nalgorithm = \"async-mocha\"\n[methods.b]\n" +
+			"algorithm = \"async-mocha\"\nprotocol = \"charged\"\n",
 			map[string]string{"mocha": "wait-for-all", "a": "asynchronous", "b": "charged"}},
-		{"[methods.fedcompass]\n[methods.passes]\nalgorithm = \"fedcompass\"\noptions.epochs = 2\n", map[string]string{"fedcompass": "compass", "passes": "asynchronous"}},
-		{two + "[federation]\nprotocol = \"wait-for-all\"\n", map[string]string{"fedavg": "wait-for-all", "fedbuff": "wait-for-all"}},
-		{two + "protocol = \"first\"\n[federation]\nprotocol = \"deadline\"\ndeadline_s = 9\n", map[string]string{"fedavg": "deadline", "fedbuff": "first"}},
-		{two + "set = { \"federation.protocol\" = \"first\" }\n", map[string]string{"fedavg": "wait-for-all", "fedbuff": "first"}},
-		{two + "[sweep]\n\"federation.protocol\" = [\"wait-for-all\", \"first\"]\n", map[string]string{"fedavg": "first", "fedbuff": "first"}},
+		{"[methods.fedcompass]\n[methods.passes]\nalgorithm = \"fedcompass\"\noptions.epochs = 2\n",
+			map[string]string{"fedcompass": "compass", "passes": "asynchronous"}},
+		{two + "[federation]\nprotocol = \"wait-for-all\"\n",
+			map[string]string{"fedavg": "wait-for-all", "fedbuff": "wait-for-all"}},
+		{two + "protocol = \"first\"\n[federation]\nprotocol = \"deadline\"\ndeadline_s = 9\n",
+			map[string]string{"fedavg": "deadline", "fedbuff": "first"}},
+		{two + "set = { \"federation.protocol\" = \"first\" }\n",
+			map[string]string{"fedavg": "wait-for-all", "fedbuff": "first"}},
+		{two + "[sweep]\n\"federation.protocol\" = [\"wait-for-all\", \"first\"]\n",
+			map[string]string{"fedavg": "first", "fedbuff": "first"}},
 	} {
 		if got := protocolsOf(t, c.source); !maps.Equal(got, c.want) {
 			t.Errorf("%s\n(-want +got):\n%s", c.source, cmp.Diff(c.want, got))
@@ -71,25 +77,27 @@ func TestProtocolsOfMethods(t *testing.T) {
 
 // Options of a protocol reach a method that has it by itself.
 func TestOptionsOfAMethodsProtocol(t *testing.T) {
-	s, err := Parse("x.toml", []byte("[federation]\nprotocol_options.max_steps = 30\n[methods.fedcompass]\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if o := s.Experiments[0].Jobs[0].Candidates[0].Settings.Federation.ProtocolOptions; !strings.Contains(fmt.Sprintf("%+v", o), "MaxSteps:30") {
-		t.Errorf("the options are %s", fmt.Sprintf("%+v", o))
-	}
+	s := expect.Value(Parse("x.toml", []byte("[federation]\nprotocol_options.max_steps = 30\n[methods.fedcompass]\n"),
+		nil))(t)
+	o := s.Experiments[0].Jobs[0].Candidates[0].Settings.Federation.ProtocolOptions
+	expect.That(t, strings.Contains(fmt.Sprintf("%+v", o), "MaxSteps:30"), "the options are %s", fmt.Sprintf("%+v", o))
 }
 
 func TestProtocolErrors(t *testing.T) {
 	const without = "asgd, async-mocha, fedasync, fedbuff, fedcompass, rennala, rescaled, ringleader, ringmaster"
 	for source, want := range map[string]string{
-		"[methods.fedbuff]\n[methods.avg]\nalgorithm = \"fedavg\"\n[federation]\nprotocol = \"asynchronous\"\n": `x.toml:5:12: federation.protocol = "asynchronous": must be another: fedavg works in rounds; ` +
-			`leave it out, and methods without rounds (` + without + `) have their own, or set methods.avg.protocol = "wait-for-all"`,
-		"[methods.fedbuff]\n[federation]\nselection = \"oort\"\n":           `x.toml:3:13: federation.selection = "oort": must be "uniform" or a selection by rejection under protocol "asynchronous", which has no rounds to choose for`,
-		"[methods.fedavg]\n[federation]\nprotocol_options.max_steps = 30\n": `x.toml:3:1: federation.protocol_options has no effect: protocol "wait-for-all" has no options`,
+		"[methods.fedbuff]\n[methods.avg]\nalgorithm = \"fedavg\"\n[federation]\n" +
+			"protocol = \"asynchronous\"\n": `x.toml:5:12: federation.protocol = "asynchronous": must be another: ` +
+			`fedavg works in rounds; ` +
+			`leave it out, and methods without rounds (` + without +
+			`) have their own, or set methods.avg.protocol = "wait-for-all"`,
+		"[methods.fedbuff]\n[federation]\nselection = \"oort\"\n": `x.toml:3:13: ` +
+			`federation.selection = "oort": must be "uniform" or a selection by rejection under protocol ` +
+			`"asynchronous", which has no rounds to choose for`,
+		"[methods.fedavg]\n[federation]\nprotocol_options.max_steps = 30\n": `x.toml:3:1: ` +
+			`federation.protocol_options has no effect: protocol "wait-for-all" has no options`,
 	} {
-		if _, err := Parse("x.toml", []byte(source), nil); err == nil || err.Error() != want {
-			t.Errorf("%s\ngot  %v\nwant %s", source, err, want)
-		}
+		_, err := Parse("x.toml", []byte(source), nil)
+		expect.That(t, err != nil && err.Error() == want, "%s\ngot  %v\nwant %s", source, err, want)
 	}
 }

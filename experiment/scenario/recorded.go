@@ -23,10 +23,11 @@ func ParseRecorded(dir string, source []byte) (*Scenario, error) {
 		return nil, config.Errors{former}
 	}
 	const choice = ": must be one of "
-	if i := slices.IndexFunc(problems, func(l config.Located) bool { return strings.Contains(l.Text, choice) }); i >= 0 {
+	if i := slices.IndexFunc(problems,
+		func(l config.Located) bool { return strings.Contains(l.Text, choice) }); i >= 0 {
 		missing := problems[i]
 		named, _, _ := strings.Cut(missing.Text, choice)
-		missing.Text = named + " is not in this program: use the program that made the run (docs/plugins.md)"
+		missing.Text = named + " is not in this program: use the program that made the run (docs/extend.md)"
 		return nil, config.Errors{missing}
 	}
 	if s != nil {

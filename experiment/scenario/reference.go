@@ -37,24 +37,34 @@ func sections() []section {
 		}
 	}
 	list = append([]section{top}, list...)
-	method := under("[methods.<label>]", "a method to run; its label consists of letters, digits, -, _ and .", "methods.<label>", methodFields())
+	method := under("[methods.<label>]", "a method to run; its label consists of letters, digits, -, _ and .",
+		"methods.<label>", methodFields())
 	list = append(list, method)
 	for _, name := range algorithms.Names() {
 		factory, _ := algorithms.Lookup(name)
-		list = append(list, fieldsUnder(fmt.Sprintf("[methods.<label>.options] of algorithm %q", name), factory.Summary, "methods.<label>.options", factory.Options()))
+		list = append(list,
+			fieldsUnder(fmt.Sprintf("[methods.<label>.options] of algorithm %q", name), factory.Summary,
+				"methods.<label>.options", factory.Options()))
 	}
 	for _, kind := range kindsOfModels() {
 		for _, m := range kind.models {
-			list = append(list, fieldsUnder(fmt.Sprintf("[%s] of %s %q", kind.path(), kind.what, m.name), m.summary, kind.path(), m.options()))
+			list = append(list,
+				fieldsUnder(fmt.Sprintf("[%s] of %s %q", kind.path(), kind.what, m.name), m.summary, kind.path(),
+					m.options()))
 		}
 	}
 	tuning, sample := defaultTuning(), defaultSample()
 	return append(list,
-		fieldsUnder("[[experiment]]", "a grid of runs. Without [[experiment]], the base settings are one experiment with the name of the scenario", "experiment", &experimentTable{}),
+		fieldsUnder("[[experiment]]", "a grid of runs. Without [[experiment]], the base settings are one experiment "+
+			"with the name of the scenario", "experiment", &experimentTable{}),
 		fieldsUnder("[[experiment.axis]]", "a named axis of the grid", "experiment.axis", &axisTable{}),
-		fieldsUnder("[experiment.sample]", "points drawn from ranges of keys. They are an axis named sample, whose labels are 1, 2 and so on. Results have the number of the point and the value of each key in columns of their own", "experiment.sample", &sample),
+		fieldsUnder("[experiment.sample]", "points drawn from ranges of keys. They are an axis named sample, "+
+			"whose labels are 1, 2 and so on. Results have the number of the point and the value of each key in "+
+			"columns of their own", "experiment.sample", &sample),
 		fieldsUnder("[experiment.tuning]", "how tuned methods are compared", "experiment.tuning", &tuning),
-		fieldsUnder("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"", "experiment.figure", &figure),
+		fieldsUnder("[experiment.figure]",
+			"how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"",
+			"experiment.figure", &figure),
 	)
 }
 

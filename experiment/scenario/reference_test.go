@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -21,31 +22,27 @@ var update = flag.Bool("update", false, "rewrite docs/scenarios.md")
 func TestReferenceIsUpToDate(t *testing.T) {
 	const page = "../../docs/scenarios.md"
 	var b bytes.Buffer
-	if err := writeReference(&b); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, writeReference(&b))
 	if *update {
 		filetest.Write(t, page, b.Bytes())
 	}
 	want := filetest.Read(t, page)
 	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s is out of date: run go test ./experiment/scenario -run Reference -update (-file +schema):\n%s", page, diff)
+		t.Errorf("%s is out of date: run go test ./experiment/scenario -run Reference -update (-file +schema):\n%s",
+			page, diff)
 	}
 }
 
 func TestEveryKeyIsDocumented(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range referenceFields() {
-		if f.Doc == "" {
-			t.Errorf("%s has no doc tag", f.Key)
-		}
+		expect.That(t, f.Doc != "", "%s has no documentation: a comment of its field", f.Key)
 		seen[f.Key] = true
 	}
-	for _, key := range []string{"name", "sweep", "data.source", "data.synthetic.clients", "run.seeds", "methods.<label>.algorithm",
-		"methods.<label>.options.epochs", "experiment.methods", "experiment.axis.points[].label", "experiment.tuning.target", "experiment.figure.panel"} {
-		if !seen[key] {
-			t.Errorf("the reference lacks %s", key)
-		}
+	for _, key := range []string{"name", "sweep", "data.source", "data.synthetic.clients", "run.seeds",
+		"methods.<label>.algorithm", "methods.<label>.options.epochs", "experiment.methods",
+		"experiment.axis.points[].label", "experiment.tuning.target", "experiment.figure.panel"} {
+		expect.That(t, seen[key], "the reference lacks %s", key)
 	}
 }
 
@@ -64,8 +61,9 @@ const introduction = `# Scenario files
 <!-- Generated from the schema by "go test ./experiment/scenario -run Reference -update"; do not edit. -->
 
 For users who look up a key: the form of a scenario, then every key with its type, default and meaning. A
-scenario is a TOML file with tables of settings and experiments that vary them. Every key has a default. Unknown keys are errors, and case matters. ` + "`fedsim run FILE --set key=value`" + ` overrides
-any key; the value is TOML or a bare word.
+scenario is a TOML file with tables of settings and experiments that vary them. A key has a default, or says what it
+means that it is absent. Unknown keys are errors, and case matters. ` + "`fedsim run FILE --set key=value`" + ` overrides
+any key; the value is TOML or a bare word. ` + "`--set key=`" + ` leaves a key out.
 
 ` + "```toml" + `
 [network]
@@ -107,7 +105,8 @@ replaces all its values. ` + "`--set experiment.<name>.<key>=value`" + ` sets a 
 An override of a sampled key removes it from the sample: the other keys keep their values, and
 ` + "`--set experiment.<name>.sample.points=[3]`" + ` selects points.
 
-An experiment with a table writes its errors at the end, by method and point, to ` + "`tables/NAME.md`" + ` and ` + "`NAME.csv`" + `, beside
+An experiment with a table writes its errors at the end, by method and point, to ` + "`tables/NAME.md`" + ` and ` +
+	"`NAME.csv`" + `, beside
 published ones (scenario ` + "`table1`" + `):
 
 ` + "```toml" + `
@@ -136,7 +135,8 @@ func writeReference(w io.Writer) error {
 			fmt.Fprintf(b, "%s.\n\n", strings.ToUpper(s.doc[:1])+s.doc[1:])
 		}
 		if len(s.fields) == 0 {
-			b.WriteString(map[bool]string{true: "Its keys are those of the learner.\n", false: "It has no keys.\n"}[strings.Contains(s.heading, `"external"`)])
+			b.WriteString(map[bool]string{true: "Its keys are those of the learner.\n",
+				false: "It has no keys.\n"}[strings.Contains(s.heading, `"external"`)])
 			continue
 		}
 		own := s.fields

@@ -44,7 +44,7 @@ type resolvedPoint struct {
 
 // Resolved writes the scenario as TOML with every default written out and the
 // overrides folded in; reading it gives the same experiments. A scenario that was recorded by an
-// earlier version is returned as it was recorded, which identifies its run, unless a key has now
+// earlier version is returned unchanged, which identifies its run, unless a key has now
 // another meaning.
 func (s *Scenario) Resolved() ([]byte, error) {
 	doc := resolved{Name: s.Name, Description: s.Description, Settings: s.Settings}
@@ -56,7 +56,12 @@ func (s *Scenario) Resolved() ([]byte, error) {
 		return nil, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}
 	if text = bytes.TrimLeft(text, "\n"); len(text) > config.MaxSource { // which could not be read back
-		return nil, config.Errors{{Place: config.Place{File: s.File}, Text: fmt.Sprintf("has %d bytes with every default written out: must have at most %d", len(text), config.MaxSource)}}
+		return nil,
+			config.Errors{
+				{Place: config.Place{File: s.File},
+					Text: fmt.Sprintf("has %d bytes with every default written out: must have at most %d", len(text),
+						config.MaxSource)},
+			}
 	}
 	if s.recorded != nil && extends(text, s.recorded) {
 		return s.recorded, nil
@@ -64,16 +69,16 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	return text, nil
 }
 
-func (p *design) resolved() resolvedExperiment {
+func (d *design) resolved() resolvedExperiment {
 	e := resolvedExperiment{
-		Name: p.name, Description: p.description, Methods: p.methods,
-		Set: p.set, Ranks: p.ranks, Table: p.table,
+		Name: d.name, Description: d.description, Methods: d.methods,
+		Set: d.set, Ranks: d.ranks, Table: d.table,
 	}
-	if len(p.figures) > 0 {
-		e.Figure, e.Figures = &p.figures[0], p.figures[1:]
+	if len(d.figures) > 0 {
+		e.Figure, e.Figures = &d.figures[0], d.figures[1:]
 	}
-	for i := range p.axes {
-		a := &p.axes[i]
+	for i := range d.axes {
+		a := &d.axes[i]
 		if a.swept != nil {
 			e.Sweep = append(e.Sweep, a.sweep())
 			continue
@@ -88,10 +93,10 @@ func (p *design) resolved() resolvedExperiment {
 		}
 		e.Axis = append(e.Axis, named)
 	}
-	for _, t := range p.tuned {
+	for _, t := range d.tuned {
 		if e.Tune == nil {
 			e.Tune = map[string]config.InlineTable{}
-			e.Tuning = &p.tuning
+			e.Tuning = &d.tuning
 		}
 		var grid config.InlineTable
 		for i := range t.axes {

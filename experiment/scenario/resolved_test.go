@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 
 	"fedsim/scenarios"
@@ -33,7 +34,8 @@ func resolveAgain(t interface{ Fatalf(string, ...any) }, s *Scenario) {
 	}
 	// A list without a value is nil; in the resolved scenario it is empty.
 	if !sameText(s.Experiments, again.Experiments) {
-		diff := cmp.Diff(s.Experiments, again.Experiments, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Job{}, Tunable{}), sameValue)
+		diff := cmp.Diff(s.Experiments, again.Experiments, cmpopts.EquateEmpty(),
+			cmpopts.IgnoreUnexported(Job{}, Tunable{}), sameValue)
 		if diff != "" {
 			t.Fatalf("resolved experiments differ (-first +resolved):\n%s\n%s", diff, text)
 		}
@@ -69,7 +71,9 @@ var sameValue = cmp.Comparer(func(a, b config.Node) bool { return cmp.Equal(a.Va
 
 func TestResolved(t *testing.T) {
 	resolveAgain(t, parse(t, grid))
-	resolveAgain(t, parse(t, grid, "network.profile=wifi", "methods.mocha.options.epochs=3", "experiment.a.axis.drops=1/2", "network.loss_probability=0.5"))
+	resolveAgain(t,
+		parse(t, grid, "network.profile=wifi", "methods.mocha.options.epochs=3", "experiment.a.axis.drops=1/2",
+			"network.loss_probability=0.5"))
 	for _, info := range scenarios.Shipped() {
 		s := loaded(t, info.Name)
 		resolveAgain(t, s)
@@ -77,18 +81,15 @@ func TestResolved(t *testing.T) {
 }
 
 func TestResolvedWritesEveryDefault(t *testing.T) {
-	text, err := parse(t, grid).Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Value(parse(t, grid).Resolved())(t)
 	for _, want := range []string{
 		"\nnever = []\n", "\ntargets = []\n", "\nlambda = 0.01\n", "\nmax_epochs = 100.0\n",
-		"\nset = { \"problem.lambda\" = 3 }\n", "\nsweep = { \"network.profile\" = [\"lte\", \"3g\"], \"data.skew\" = [true], \"problem.lambda\" = [0.01, 1] }\n",
-		"\nmocha = { \"options.epochs\" = [2, 1] }\n", "\ntarget = 0.001\n", "\nmethods = [\"cocoa\", \"mocha\"]\n",
+		"\nset = { \"problem.lambda\" = 3 }\n",
+		"\nsweep = { \"network.profile\" = [\"lte\", \"3g\"], \"data.skew\" = [3], \"problem.lambda\" = [0.01, " +
+			"1] }\n", "\nmocha = { \"options.epochs\" = [2, 1] }\n", "\ntarget = 0.001\n",
+		"\nmethods = [\"cocoa\", \"mocha\"]\n",
 	} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("the resolved scenario lacks %q:\n%s", want, text)
-		}
+		expect.That(t, strings.Contains(string(text), want), "the resolved scenario lacks %q:\n%s", want, text)
 	}
 }
 
@@ -107,7 +108,7 @@ var someKeys = []key{
 	{"faults.drop_probability", []string{"0", "0.5", "1e-1"}},
 	{"data.test_fraction", []string{"0.25", "0.5"}},
 	{"data.bias", []string{"true", "false"}},
-	{"data.synthetic.noise", []string{"-1", "0.125"}},
+	{"data.synthetic.noise", []string{"0.25", "0.125"}},
 	{"methods.mocha.options.epochs", []string{"1", "2.5", "10"}},
 	{"methods.other.label", []string{`"a \"b\""`, `"Ωmega / 2"`}},
 	{"methods.mocha.protocol", []string{`""`, `"charged"`}},
@@ -119,7 +120,9 @@ func scenarioText(t *rapid.T) (text string, set []string) {
 	var b strings.Builder
 	value := func(k key) string { return rapid.SampledFrom(k.values).Draw(t, k.name) }
 	list := func(k key) string {
-		return "[" + strings.Join(rapid.SliceOfNDistinct(rapid.SampledFrom(k.values), 1, 3, rapid.ID[string]).Draw(t, k.name), ", ") + "]"
+		return "[" +
+			strings.Join(rapid.SliceOfNDistinct(rapid.SampledFrom(k.values), 1, 3, rapid.ID[string]).Draw(t, k.name),
+				", ") + "]"
 	}
 	pick := func(keys *[]key, label string, most int) []key {
 		n := min(rapid.IntRange(0, most).Draw(t, label), len(*keys))
@@ -143,7 +146,8 @@ func scenarioText(t *rapid.T) (text string, set []string) {
 		fmt.Fprintf(&b, "%s = %s\n", k.name, value(k))
 	}
 	fmt.Fprintf(&b, "sweep = %s\n", assign(pick(&base, "in sweep", 1), list))
-	b.WriteString("methods.mocha.algorithm = \"mocha\"\nmethods.other.algorithm = \"cocoa\"\nmethods.other.options.theta = 0.25\n")
+	b.WriteString("methods.mocha.algorithm = \"mocha\"\nmethods.other.algorithm = \"cocoa\"\n" +
+		"methods.other.options.theta = 0.25\n")
 	for i := range rapid.IntRange(0, 3).Draw(t, "experiments") {
 		keys := rapid.Permutation(someKeys).Draw(t, "keys")
 		methods := rapid.Permutation([]string{"mocha", "other"}).Draw(t, "methods")
@@ -152,11 +156,13 @@ func scenarioText(t *rapid.T) (text string, set []string) {
 		fmt.Fprintf(&b, "sweep = %s\n", assign(pick(&keys, "swept", 2), list))
 		if rapid.Bool().Draw(t, "axis") {
 			moved := pick(&keys, "moved", 2)
-			fmt.Fprintf(&b, "[[experiment.axis]]\nname = \"axis_%d\"\npoints = [\n  { label = \"a/b\", set = %s },\n  { label = \"c\" },\n]\n", i, assign(moved, value))
+			fmt.Fprintf(&b, "[[experiment.axis]]\nname = \"axis_%d\"\npoints = [\n  { label = \"a/b\", set = %s },\n"+
+				"  { label = \"c\" },\n]\n", i, assign(moved, value))
 			fmt.Fprintf(&b, "[experiment.figure]\nseries = \"axis_%d\"\npanel = \"method\"\nemphasis = \"c\"\n", i)
 		}
 		if rapid.Bool().Draw(t, "tuned") {
-			b.WriteString("[experiment.tune.other]\n\"options.theta\" = [0.5, 0.25]\n\"options.check_every\" = [2, 1.5]\n[experiment.tuning]\ntarget = 0.01\n")
+			b.WriteString("[experiment.tune.other]\n\"options.theta\" = [0.5, 0.25]\n\"options.check_every\" = [2, " +
+				"1.5]\n[experiment.tuning]\ntarget = 0.01\n")
 		}
 	}
 	for _, k := range pick(&base, "overridden", 2) {
@@ -180,16 +186,12 @@ func TestResolvedOfAnything(t *testing.T) {
 		read++
 		seen := map[string]bool{}
 		for _, id := range ids(s) {
-			if seen[id] {
-				t.Fatalf("two runs are named %s", id)
-			}
+			expect.Must(t, !seen[id], "two runs are named %s", id)
 			seen[id] = true
 		}
 		resolveAgain(t, s)
 	})
-	if read == 0 {
-		t.Error("no scenario was read")
-	}
+	expect.That(t, read != 0, "no scenario was read")
 }
 
 // Parsing never panics and never hangs. An accepted scenario can be resolved and
@@ -200,13 +202,12 @@ func FuzzParse(f *testing.F) {
 	f.Add("[methods.mocha]\noptions = {}\n[experiment]\n", "sweep.run.rounds=[1]")
 	f.Add("experiment = [{}]\nmethods = 3\nsweep = []", "methods=4")
 	f.Add(strings.Repeat("a.", 10_000)+"a = 1", "run.rounds="+strings.Repeat("[", 10_000))
-	f.Add("[methods.mocha]\n[[experiment]]\nname = \"a\"\nfigure.file = \"../../x\"", "experiment.a.set."+strings.Repeat("a.", 10_000)+"a=1")
+	f.Add("[methods.mocha]\n[[experiment]]\nname = \"a\"\nfigure.file = \"../../x\"",
+		"experiment.a.set."+strings.Repeat("a.", 10_000)+"a=1")
 	f.Fuzz(func(t *testing.T, source, set string) {
 		s, err := Parse("x.toml", []byte(source), []string{set})
 		if err != nil {
-			if err.Error() == "" {
-				t.Error("an error without a text")
-			}
+			expect.That(t, err.Error() != "", "an error without a text")
 			return
 		}
 		resolveAgain(t, s)
@@ -216,30 +217,26 @@ func FuzzParse(f *testing.F) {
 // A recorded scenario stays as it is where this version has more keys, and not where a key has
 // another meaning.
 func TestRecordedScenariosStay(t *testing.T) {
-	resolved, err := parse(t, "[methods.mocha]\n[methods.fedavg]\n[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [2, 3] }\n").Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	resolved :=
+		expect.Value(
+			parse(t, "[methods.mocha]\n[methods.fedavg]\n[[experiment]]\nname = \"a\"\n"+
+				"sweep = { \"run.rounds\" = [2, 3] }\n").Resolved())(t)
 	text := string(resolved)
-	without := regexp.MustCompile(`(?m)^(eval_clients|clients_every|warmup_rounds|vary) = .*\n`).ReplaceAllString(text, "")
-	if len(text)-len(without) < 40 {
-		t.Fatalf("there are no such keys in\n%s", text)
-	}
+	without := regexp.MustCompile(`(?m)^(eval_every|report_last|warmup_rounds|vary) = .*\n`).ReplaceAllString(text,
+		"")
+	expect.Must(t, len(text)-len(without) >= 40, "there are no such keys in\n%s", text)
 	for name, test := range map[string]struct {
 		recorded string
 		stays    bool
 	}{
 		"this version": {text, true},
 		"fewer keys":   {without, true},
-		"a moved key":  {strings.Replace(text, `sweep = { "run.rounds" = [2, 3] }`, "", 1) + "[sweep]\nrun.rounds = [2, 3]\n", false},
+		"a moved key": {strings.Replace(text, `sweep = { "run.rounds" = [2, 3] }`, "", 1) +
+			"[sweep]\nrun.rounds = [2, 3]\n", false},
 	} {
-		if test.recorded == text && name != "this version" {
-			t.Fatalf("%s: it is the same text:\n%s", name, text)
-		}
+		expect.Must(t, test.recorded != text || name == "this version", "%s: it is the same text:\n%s", name, text)
 		s, err := ParseRecorded("dir", []byte(test.recorded))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		expect.Must(t, err == nil, "%s: %v", name, err)
 		if again, err := s.Resolved(); err != nil || (string(again) == test.recorded) != test.stays {
 			t.Errorf("%s: stays = %v (%v)\n%s", name, !test.stays, err, again)
 		}

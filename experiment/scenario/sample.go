@@ -29,11 +29,20 @@ const (
 )
 
 type sampleTable struct {
-	Method string       `toml:"method" doc:"latin-hypercube (each range has size parts of equal length on its scale, and each part holds the value of one point; McKay, Beckman and Conover 1979) or random (independent values)"`
-	Size   int          `toml:"size" doc:"number of points, which all differ, from 1 to 10,000; required"`
-	Seed   uint64       `toml:"seed" doc:"seed of the points; it differs from the seeds of runs. The values of a key depend on the seed, the size and the key's own range"`
-	Points []int        `toml:"points" doc:"numbers of the points that run, from 1, such as [3, 7]; empty: all"`
-	Ranges *config.Node `toml:"ranges" doc:"by settings key, a range such as { min = 1e-4, max = 1.0, scale = \"log\" }, or a list of values with equal probabilities. scale is \"linear\" (default) or \"log\". Keys of type integer, and any key with whole = true, take whole numbers"`
+	// latin-hypercube (each range has size parts of equal length on its scale, and each part holds
+	// the value of one point; McKay, Beckman and Conover 1979) or random (independent values)
+	Method string `toml:"method"`
+	// number of points, which all differ, from 1 to 10,000; required
+	Size int `toml:"size"`
+	// seed of the points; it differs from the seeds of runs. The values of a key depend on the
+	// seed, the size and the key's own range
+	Seed uint64 `toml:"seed"`
+	// numbers of the points that run, from 1, such as [3, 7]; empty: all
+	Points []int `toml:"points"`
+	// by settings key, a range such as { min = 1e-4, max = 1.0, scale = "log" }, or a list of
+	// values with equal probabilities. scale is "linear" (default) or "log". Keys of type integer,
+	// and any key with whole = true, take whole numbers
+	Ranges *config.Node `toml:"ranges"`
 }
 
 func defaultSample() sampleTable { return sampleTable{Method: latinHypercube, Seed: 1} }
@@ -41,9 +50,11 @@ func defaultSample() sampleTable { return sampleTable{Method: latinHypercube, Se
 // Validate reports all problems of the table, except for its ranges.
 func (t *sampleTable) Validate(c *config.Checker) {
 	c.OneOf("method", t.Method, latinHypercube, randomSample)
-	c.Require(t.Size >= 1 && t.Size <= maxRuns, "size", t.Size, fmt.Sprintf("must be in [1, %d]; for more points, run further samples with other seeds", maxRuns))
+	c.Require(t.Size >= 1 && t.Size <= maxRuns, "size", t.Size,
+		fmt.Sprintf("must be in [1, %d]; for more points, run further samples with other seeds", maxRuns))
 	for i, n := range t.Points {
-		c.Require(n >= 1 && n <= max(t.Size, 1), "points", n, fmt.Sprintf("must be in [1, %d], the numbers of the points", max(t.Size, 1)))
+		c.Require(n >= 1 && n <= max(t.Size, 1), "points", n,
+			fmt.Sprintf("must be in [1, %d], the numbers of the points", max(t.Size, 1)))
 		c.Require(!slices.Contains(t.Points[:i], n), "points", n, "must be there once")
 	}
 }
@@ -79,7 +90,9 @@ func newSample(node *config.Node, fields []config.Field, problems *config.Errors
 		}
 	}
 	if s.Ranges == nil || !s.Ranges.IsTable() || len(s.Ranges.Keys()) == 0 {
-		wrong.Add(node.PlaceOf("ranges"), `experiment.sample.ranges must have at least one key, such as "problem.lambda" = { min = 1e-4, max = 1.0, scale = "log" }`)
+		wrong.Add(node.PlaceOf("ranges"),
+			`experiment.sample.ranges must have at least one key, such as "problem.lambda" = { min = 1e-4, `+
+				`max = 1.0, scale = "log" }`)
 	} else {
 		s.readRanges(fields, &wrong)
 	}
@@ -125,14 +138,17 @@ func (s *sample) readRanges(fields []config.Field, problems *config.Errors) {
 				e := of(a.Path[:last])
 				e.parts = append(e.parts, config.Assignment{Path: a.Path[last:], Value: a.Value})
 			default:
-				problems.Add(a.Value.Key, fmt.Sprintf("experiment.sample.ranges: %s: a key needs a range { min = ..., max = ... } or a list of values", a.Path))
+				problems.Add(a.Value.Key,
+					fmt.Sprintf("experiment.sample.ranges: %s: a key needs a range { min = ..., max = ... "+
+						"} or a list of values", a.Path))
 			}
 		}
 	}
 	for _, e := range entries {
 		switch {
 		case e.list != nil && len(e.parts) > 0:
-			problems.Add(e.list.Key, fmt.Sprintf("experiment.sample.ranges: %s has a range and a list of values: remove one", e.key))
+			problems.Add(e.list.Key,
+				fmt.Sprintf("experiment.sample.ranges: %s has a range and a list of values: remove one", e.key))
 		case e.list != nil:
 			s.ranges = append(s.ranges, sampled{key: e.key, at: e.list.Place, list: e.list.Items()})
 		case len(e.parts) > 0:
@@ -144,7 +160,8 @@ func (s *sample) readRanges(fields []config.Field, problems *config.Errors) {
 }
 
 // newRange reads the range of a key from its parts.
-func newRange(key config.Path, parts []config.Assignment, fields []config.Field, problems *config.Errors) (r sampled, ok bool) {
+func newRange(key config.Path, parts []config.Assignment, fields []config.Field,
+	problems *config.Errors) (r sampled, ok bool) {
 	r = sampled{key: key, at: parts[0].Value.Place, min: math.NaN(), max: math.NaN()}
 	ok, whole, wanted := true, true, false
 	refuse := func(at config.Place, format string, args ...any) {
@@ -193,7 +210,8 @@ func newRange(key config.Path, parts []config.Assignment, fields []config.Field,
 		refuse(r.at, "min = %s: must be positive on a logarithmic scale", config.Label(r.min))
 	}
 	r.whole = wanted || isInteger && !isFloat || kind == "" && whole
-	if most := float64(int64(1) << 53); ok && r.whole && (r.min != math.Trunc(r.min) || r.max != math.Trunc(r.max) || r.min < -most || r.max >= most) {
+	if most := float64(int64(1) << 53); ok && r.whole &&
+		(r.min != math.Trunc(r.min) || r.max != math.Trunc(r.max) || r.min < -most || r.max >= most) {
 		refuse(r.at, "takes whole numbers: min and max must be whole and less than 2^53")
 	}
 	return r, ok
@@ -239,15 +257,15 @@ func sampledBy(axes []axis, kind func(config.Assignment) bool) (keys []config.Pa
 }
 
 // dropSampled removes a key from the sample of the experiment, and the axis with its last key.
-func (p *design) dropSampled(key config.Path, at config.Place, problems *config.Errors) {
-	i := slices.IndexFunc(p.axes, func(a axis) bool { return a.sample != nil && a.sets(key) })
+func (d *design) dropSampled(key config.Path, at config.Place, problems *config.Errors) {
+	i := slices.IndexFunc(d.axes, func(a axis) bool { return a.sample != nil && a.sets(key) })
 	if i < 0 {
 		return
 	}
-	if rest := p.axes[i].drop(key, at, problems); rest != nil {
-		p.axes[i] = *rest
+	if rest := d.axes[i].drop(key, at, problems); rest != nil {
+		d.axes[i] = *rest
 	} else {
-		p.axes = slices.Delete(p.axes, i, i+1)
+		d.axes = slices.Delete(d.axes, i, i+1)
 	}
 }
 
@@ -256,7 +274,9 @@ func (a *axis) draw(problems *config.Errors) *axis {
 	s := a.sample
 	places, ok := s.places()
 	if !ok {
-		problems.Add(s.at, fmt.Sprintf("experiment.sample: there are not %d different points in the ranges: lower experiment.sample.size, or widen a range", s.Size))
+		problems.Add(s.at,
+			fmt.Sprintf("experiment.sample: there are not %d different points in the ranges: "+
+				"lower experiment.sample.size, or widen a range", s.Size))
 		return nil
 	}
 	for i := range s.Size {
@@ -413,26 +433,26 @@ func (s *sample) text(places [][]place, i int) string {
 
 // value returns the value at a place of the range, which has a number of parts, and its
 // label.
-func (r *sampled) value(at place, parts int) (*config.Node, string) {
+func (s *sampled) value(at place, parts int) (*config.Node, string) {
 	u := (float64(at.part) + at.share) / float64(parts)
-	if r.list != nil {
-		item := r.list[min(int(float64(u*float64(len(r.list)))), len(r.list)-1)]
+	if s.list != nil {
+		item := s.list[min(int(float64(u*float64(len(s.list)))), len(s.list)-1)]
 		return item, config.Label(item.Value())
 	}
-	if r.whole {
-		n := int64(math.Floor(r.at01(u, r.max+1)))
-		n = min(max(n, int64(r.min)), int64(r.max))
-		return config.NewScalar(n, r.at), strconv.FormatInt(n, 10)
+	if s.whole {
+		n := int64(math.Floor(s.at01(u, s.max+1)))
+		n = min(max(n, int64(s.min)), int64(s.max))
+		return config.NewScalar(n, s.at), strconv.FormatInt(n, 10)
 	}
-	exact := min(max(r.at01(u, r.max), r.min), r.max)
+	exact := min(max(s.at01(u, s.max), s.min), s.max)
 	for digits := leastDigits; ; digits++ {
 		text := strconv.FormatFloat(exact, 'g', digits, 64)
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			panic(err) // it is the text of a number
 		}
-		if digits >= 17 || r.within(x, at.part, parts) {
-			return config.NewScalar(x, r.at), config.Label(x)
+		if digits >= 17 || s.within(x, at.part, parts) {
+			return config.NewScalar(x, s.at), config.Label(x)
 		}
 	}
 }
@@ -441,29 +461,29 @@ func (r *sampled) value(at place, parts int) (*config.Node, string) {
 const leastDigits = 4
 
 // at01 returns the number at a share of the scale from min to most.
-func (r *sampled) at01(share, most float64) float64 {
-	from, to := r.scale(r.min), r.scale(most)
+func (s *sampled) at01(share, most float64) float64 {
+	from, to := s.scale(s.min), s.scale(most)
 	x := from + float64(share*(to-from))
-	if r.log {
+	if s.log {
 		return elementary.Exp(x)
 	}
 	return x
 }
 
 // within reports whether x is within a part of the range, and not on its edge up to rounding.
-func (r *sampled) within(x float64, part, parts int) bool {
+func (s *sampled) within(x float64, part, parts int) bool {
 	const edge = 1e-6
-	if x < r.min || x > r.max {
+	if x < s.min || x > s.max {
 		return false
 	}
-	from, to := r.scale(r.min), r.scale(r.max)
-	at := float64((r.scale(x)-from)/(to-from)*float64(parts)) - float64(part)
+	from, to := s.scale(s.min), s.scale(s.max)
+	at := float64((s.scale(x)-from)/(to-from)*float64(parts)) - float64(part)
 	return at > edge && at < 1-edge
 }
 
 // scale returns a number on the scale of the range.
-func (r *sampled) scale(x float64) float64 {
-	if r.log {
+func (s *sampled) scale(x float64) float64 {
+	if s.log {
 		return elementary.Log(x)
 	}
 	return x
@@ -506,28 +526,29 @@ type rangePart struct {
 }
 
 // fields lists the keys of a range.
-func (r *sampled) fields() []rangePart {
-	least, most, scale := any(r.min), any(r.max), linearScale
-	if r.whole {
-		least, most = int64(r.min), int64(r.max)
+func (s *sampled) fields() []rangePart {
+	least, most, scale := any(s.min), any(s.max), linearScale
+	if s.whole {
+		least, most = int64(s.min), int64(s.max)
 	}
-	if r.log {
+	if s.log {
 		scale = logScale
 	}
 	return []rangePart{
 		{"min", "float", "least value", least, nil},
 		{"max", "float", "largest value", most, nil},
 		{"scale", "string", "scale of the range", scale, []string{linearScale, logScale}},
-		{"whole", "boolean", "whole numbers only", r.whole, nil},
+		{"whole", "boolean", "whole numbers only", s.whole, nil},
 	}
 }
 
 // oncePerRange returns the problems with only the first of each range, which has many values.
-func (p *design) oncePerRange(problems config.Errors) config.Errors {
+func (d *design) oncePerRange(problems config.Errors) config.Errors {
 	seen := map[config.Place]bool{}
 	return slices.DeleteFunc(problems, func(l config.Located) bool {
-		inRange := slices.ContainsFunc(p.axes, func(a axis) bool {
-			return a.sample != nil && slices.ContainsFunc(a.sample.ranges, func(r sampled) bool { return r.list == nil && r.at == l.Place })
+		inRange := slices.ContainsFunc(d.axes, func(a axis) bool {
+			return a.sample != nil &&
+				slices.ContainsFunc(a.sample.ranges, func(r sampled) bool { return r.list == nil && r.at == l.Place })
 		})
 		again := inRange && seen[l.Place]
 		seen[l.Place] = true
@@ -543,11 +564,15 @@ func (s *sample) fields() []config.Field {
 		key := "ranges." + config.Path{r.key.String()}.String()
 		if r.list != nil {
 			values := config.NewList(r.list, config.Place{}).Value()
-			fields = append(fields, config.Field{Key: key, Type: "list of values", Default: config.Literal(values), Doc: "values that are sampled"})
+			fields = append(fields,
+				config.Field{Key: key, Type: "list of values", Default: config.Literal(values),
+					Doc: "values that are sampled"})
 			continue
 		}
 		for _, p := range r.fields() {
-			fields = append(fields, config.Field{Key: key + "." + p.name, Type: p.kind, Default: config.Literal(p.value), Doc: p.doc, Choices: p.choices})
+			fields = append(fields,
+				config.Field{Key: key + "." + p.name, Type: p.kind, Default: config.Literal(p.value), Doc: p.doc,
+					Choices: p.choices})
 		}
 	}
 	return fields

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/internal/rooms/outside/external"
 	"fedsim/results"
 )
 
@@ -23,7 +23,6 @@ type schema = map[string]any
 func WriteSchema(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(documentSchema()); err != nil {
 		return fmt.Errorf("write the schema: %w", err)
 	}
@@ -41,23 +40,21 @@ func documentSchema() schema {
 	top := root["properties"].(schema)
 	top["name"].(schema)["pattern"] = config.NamePattern
 
-	settings := config.Fields(new(Settings))
-	settings = slices.DeleteFunc(settings, func(f config.Field) bool { return strings.HasPrefix(f.Key, "methods") })
-	set := laid(settings, "", func(value schema) schema { return value })
-	sweep := laid(settings, "", listOf)
-	for _, s := range []schema{set, sweep} {
-		s["patternProperties"] = schema{`^(methods|devices\.options|network\.options|federation\.(selection|protocol)_options)(\.|$)`: schema{}}
-	}
-	ranges := laid(settings, "", func(value schema) schema {
-		return schema{"anyOf": []any{listOf(value), reference("range")}}
-	})
-	ranges["patternProperties"] = sweep["patternProperties"]
 	ends := schema{"type": "number"}
-	interval := schema{"type": "object", "required": []string{"min", "max"}, "additionalProperties": false, "properties": schema{
-		"min": ends, "max": ends, "scale": schema{"enum": []string{linearScale, logScale}, "default": linearScale},
-		"whole": schema{"type": "boolean"},
-	}}
-	definitions := schema{"set": set, "sweep": sweep, "ranges": ranges, "range": interval}
+	definitions := schema{
+		"range": schema{"type": "object", "required": []string{"min", "max"}, "additionalProperties": false,
+			"properties": schema{
+				"min": ends, "max": ends, "whole": schema{"type": "boolean"},
+				"scale": schema{"enum": []string{linearScale, logScale}, "default": linearScale},
+			}},
+		"lists":     tree("lists", listOf(schema{})),
+		"ranged":    tree("ranged", listOf(schema{}), reference("range")),
+		"figure":    figureSchema(),
+		"no-option": schema{"not": schema{"pattern": `^options(\.|$)`}},
+	}
+	definitions["settings"] = values("", definitions)
+	definitions["set"] = settingsAs()
+	definitions["sweep"], definitions["ranges"] = settingsAs("lists"), settingsAs("ranged")
 	root["$defs"] = definitions
 	described(top, "sweep", reference("sweep"))
 
@@ -69,33 +66,85 @@ func documentSchema() schema {
 	return root
 }
 
+// tree is the schema, under a name, of one of some values, or of tables of them.
+func tree(name string, leaves ...any) schema {
+	return schema{"anyOf": append(leaves, schema{"type": "object", "additionalProperties": reference(name)})}
+}
+
+// settingsAs is the schema of settings whose values also have others, which are definitions.
+func settingsAs(others ...string) schema {
+	all := []any{reference("settings"), schema{"propertyNames": reference("no-option")}}
+	for _, name := range others {
+		all = append(all, reference(name))
+	}
+	return schema{"allOf": all}
+}
+
+// values is the schema of a table of settings below a prefix as experiments have it: each key is dotted, or in
+// nested tables, or partly both. A value is one of the key, a list of these or a range: the schema names each
+// type once, with a pattern of its keys.
+func values(prefix string, definitions schema) schema {
+	properties, patterns := schema{}, schema{`\.`: schema{}}
+	if prefix == "" {
+		patterns = schema{`^(methods|options)(\.|$)`: schema{}}
+	}
+	keys := map[string][]string{} // by type
+	for _, f := range settingFields() {
+		key, below := strings.CutPrefix(f.Key, prefix)
+		if !below || strings.HasPrefix(f.Key, "methods") || prefix != "" && strings.Contains(key, ".") {
+			continue
+		}
+		several := func(one schema, others ...any) schema {
+			return schema{"anyOf": append([]any{one, schema{"type": "array", "items": one}}, others...)}
+		}
+		switch {
+		case f.Type == "table":
+			properties[key] = reference(f.Key)
+			if definitions[f.Key] == nil {
+				definitions[f.Key] = values(f.Key+".", definitions)
+			}
+		case f.Type == "value":
+			properties[key], patterns["^"+regexp.QuoteMeta(key)+`\.`] = schema{}, schema{}
+		case f.Choices != nil:
+			properties[key] = reference(f.Key)
+			definitions[f.Key] = several(schema{"$ref": "#" + pointer(f.Key)})
+		default:
+			name := strings.ReplaceAll(f.Type, " ", "-")
+			definitions[name] = several(typeSchema(f.Type), reference("range"))
+			keys[name] = append(keys[name], regexp.QuoteMeta(key))
+		}
+	}
+	for name, list := range keys {
+		patterns["^("+strings.Join(list, "|")+")$"] = reference(name)
+	}
+	return schema{"type": "object", "properties": properties, "patternProperties": patterns,
+		"additionalProperties": false}
+}
+
 // methods completes the schema of [methods]. The options are those of the
 // algorithm, which is named or is the label.
 func methods(table, definitions schema) {
 	method := object(methodFields())
 	described(method["properties"].(schema), "set", reference("set"))
 	var byName []any
+	var tables []schema
 	labels := schema{}
 	for _, name := range algorithms.Names() {
 		factory, _ := algorithms.Lookup(name)
 		options := object(config.Fields(factory.Options()))
 		options["description"] = factory.Summary
-		if name == external.Name {
+		if _, outside := factory.Options().(algorithms.Outside); outside {
 			delete(options, "additionalProperties") // the learner knows its options
 		}
-		definitions["options-"+name] = options
-		own := schema{"properties": schema{"options": reference("options-" + name)}}
-		byName = append(byName, schema{
-			"if":   schema{"required": []string{"algorithm"}, "properties": schema{"algorithm": schema{"const": name}}},
-			"then": own,
-		})
-		labels[name] = schema{
-			"$ref": "#/$defs/method",
-			"if":   schema{"not": schema{"required": []string{"algorithm"}}},
-			"then": own,
-		}
+		tables = append(tables, options)
+		definitions["of-"+name] = schema{"properties": schema{"options": options}}
+		byName = append(byName, schema{"if": schema{"properties": schema{"algorithm": schema{"const": name}}},
+			"then": reference("of-" + name)})
+		labels[name] = schema{"$ref": "#/$defs/method", "if": reference("unnamed"), "then": reference("of-" + name)}
 	}
-	method["allOf"] = byName
+	share(tables, definitions)
+	method["dependentSchemas"] = schema{"algorithm": schema{"allOf": byName}}
+	definitions["unnamed"] = schema{"not": schema{"required": []string{"algorithm"}}}
 	definitions["method"] = method
 	table["propertyNames"] = schema{"pattern": config.NamePattern}
 	table["properties"] = labels
@@ -105,21 +154,60 @@ func methods(table, definitions schema) {
 	}
 }
 
+// share makes definitions of the options that tables have in common: one of those of most tables, and one of each
+// other option of several tables.
+func share(tables []schema, definitions schema) {
+	text := func(key string, option any) string {
+		value, _ := json.Marshal(option)
+		return key + string(value)
+	}
+	counts, common := map[string]int{}, schema{}
+	for _, table := range tables {
+		for key, option := range table["properties"].(schema) {
+			if counts[text(key, option)]++; 2*counts[text(key, option)] > len(tables) {
+				common[key] = option
+			}
+		}
+	}
+	definitions["common"] = schema{"properties": common}
+	for _, table := range tables {
+		own := table["properties"].(schema)
+		all := true
+		for key, option := range common {
+			all = all && text(key, own[key]) == text(key, option)
+		}
+		for key, option := range own {
+			name := "option-" + key
+			switch first, named := definitions[name]; {
+			case all && common[key] != nil:
+				delete(own, key)
+			case counts[text(key, option)] > 1 && (!named || text(key, first) == text(key, option)):
+				definitions[name], own[key] = option, reference(name)
+			}
+		}
+		if all {
+			delete(table, "additionalProperties")
+			table["$ref"], table["unevaluatedProperties"] = "#/$defs/common", false
+		}
+	}
+}
+
 // complete completes the schema of the table that names models of the kind: its
 // options are those of the model.
 func (k *pluginKind) complete(table schema) {
 	keys := table["properties"].(schema)
-	described(keys, k.options, schema{"type": "object"})
+	described(keys, k.options(), schema{"type": "object"})
 	rules, _ := table["allOf"].([]any) // of another kind that the table names
 	if k.key != "protocol" {           // which a method may have by itself
-		rules = append(rules, schema{"if": schema{"required": []string{k.options}}, "then": schema{"required": []string{k.key}}})
+		rules = append(rules,
+			schema{"if": schema{"required": []string{k.options()}}, "then": schema{"required": []string{k.key}}})
 	}
 	for _, m := range k.models {
 		options := object(config.Fields(m.options()))
 		options["description"] = m.summary
 		rules = append(rules, schema{
 			"if":   schema{"required": []string{k.key}, "properties": schema{k.key: schema{"const": m.name}}},
-			"then": schema{"properties": schema{k.options: options}},
+			"then": schema{"properties": schema{k.options(): options}},
 		})
 	}
 	table["allOf"] = rules
@@ -128,8 +216,8 @@ func (k *pluginKind) complete(table schema) {
 func experiment(table schema) {
 	keys := table["properties"].(schema)
 	named(table)
-	described(keys, "figure", figureSchema())
-	described(keys, "figures", schema{"type": "array", "items": figureSchema()})
+	described(keys, "figure", reference("figure"))
+	described(keys, "figures", schema{"type": "array", "items": reference("figure")})
 	described(keys, "set", reference("set"))
 	described(keys, "sweep", reference("sweep"))
 	described(keys, "sample", sampleSchema())
@@ -142,8 +230,10 @@ func experiment(table schema) {
 	described(point["properties"].(schema), "set", reference("set"))
 	pair := schema{"type": "array", "items": schema{"type": "number"}, "minItems": 2, "maxItems": 2}
 	byMethod := schema{"type": "object", "additionalProperties": pair}
-	described(keys["table"].(schema)["properties"].(schema), "published", schema{"type": "object", "additionalProperties": byMethod})
-	described(keys, "tune", schema{"type": "object", "additionalProperties": tuneSchema()})
+	described(keys["table"].(schema)["properties"].(schema), "published",
+		schema{"type": "object", "additionalProperties": byMethod})
+	described(keys, "tune", schema{"type": "object",
+		"additionalProperties": schema{"allOf": []any{reference("settings"), reference("lists")}}})
 }
 
 func sampleSchema() schema {
@@ -161,34 +251,6 @@ func figureSchema() schema {
 	keys["file"].(schema)["pattern"] = "^$|" + config.NamePattern
 	keys["x"].(schema)["enum"] = append([]string{"", results.Epsilon}, results.XNames...) // empty: of a distribution
 	return figure
-}
-
-// tuneSchema is the schema of a tuning grid: lists of values by option key.
-func tuneSchema() schema {
-	sweep := config.Fields(new(Settings))
-	lists := map[string][]any{}
-	for _, name := range algorithms.Names() {
-		factory, _ := algorithms.Lookup(name)
-		for _, f := range config.Fields(factory.Options()) {
-			if f.Type != "table" {
-				lists[f.Key] = append(lists[f.Key], schema{"$ref": "#/$defs/options-" + name + pointer(f.Key)})
-			}
-		}
-	}
-	dotted, nested := schema{}, schema{}
-	for _, f := range sweep {
-		if path := strings.Split(f.Key, "."); (f.Type != "table" || len(path) == 1) && ownSetting(path) {
-			dotted[f.Key] = reference("sweep/properties/" + f.Key)
-		}
-	}
-	for key, types := range lists {
-		values := listOf(schema{"anyOf": types})
-		dotted["options."+key], nested[key] = values, values
-	}
-	dotted["options"] = schema{"type": "object", "properties": nested}
-	// Others are those of a learner in another process.
-	dotted["options"].(schema)["additionalProperties"] = listOf(schema{})
-	return schema{"type": "object", "properties": dotted, "patternProperties": schema{`^options\.`: listOf(schema{})}, "additionalProperties": false}
 }
 
 // named makes a table with a name, which is required as the other keys are.
@@ -238,15 +300,32 @@ func property(f config.Field, following []config.Field) schema {
 	case f.Type == "list of tables":
 		value["items"] = object(below(following, f.Key+"[]."))
 	}
-	value["description"] = f.Doc
-	if f.Unit != "" {
-		value["description"] = f.Doc + " (" + f.Unit + ")"
-	}
-	if standard, ok := plain(f.Default); ok {
+	value["description"] = lead(f)
+	if standard, ok := plain(f.Default); ok && f.Default != `""` {
 		value["default"] = standard
 	}
 	return value
 }
+
+// lead is the description of a key in editors: as many sentences and clauses as fit in 90 characters, at least
+// one. The reference has the others.
+func lead(f config.Field) string {
+	if f.Unit != "" {
+		f.Doc += " (" + f.Unit + ")"
+	}
+	led := f.Doc
+	for _, end := range clauseEnd.FindAllStringIndex(f.Doc, -1) {
+		first := f.Doc[:end[0]+1]
+		whole := strings.Count(first, "(") == strings.Count(first, ")")
+		if len(f.Doc) > 90 && whole && (len(first) <= 90 || led == f.Doc) {
+			led = first
+		}
+	}
+	return led
+}
+
+// clauseEnd is the end of a sentence or clause, from its last character on.
+var clauseEnd = regexp.MustCompile(`[^.;][.;] `)
 
 // below returns the fields under a prefix, relative to it.
 func below(fields []config.Field, prefix string) []config.Field {
@@ -300,24 +379,6 @@ func plain(literal string) (any, bool) {
 		panic(fmt.Sprintf("scenarios: the default %s is not TOML: %v", literal, err))
 	}
 	return root.Child("value").Value(), true
-}
-
-// laid is the schema of a table of settings below a prefix as experiments have
-// it: each key is dotted, or in nested tables, or partly both. Its values refer to
-// the keys at the top, as wrap has them.
-func laid(fields []config.Field, prefix string, wrap func(schema) schema) schema {
-	properties := schema{}
-	for _, f := range fields {
-		key, ok := strings.CutPrefix(f.Key, prefix)
-		switch {
-		case !ok:
-		case f.Type == "table":
-			properties[key] = laid(fields, f.Key+".", wrap)
-		default:
-			properties[key] = wrap(schema{"$ref": "#" + pointer(f.Key)})
-		}
-	}
-	return schema{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
 // pointer is the JSON pointer to a dotted key within the schema of a table.

@@ -10,6 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 
 	"fedsim/scenarios"
 )
@@ -19,43 +20,22 @@ import (
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	var text bytes.Buffer
-	if err := WriteSchema(&text); err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(&text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, WriteSchema(&text))
+	value := expect.Value(jsonschema.UnmarshalJSON(&text))(t)
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft7) // so that it is $schema that says which one it is
-	if err := compiler.AddResource("fedsim.json", value); err != nil {
-		t.Fatal(err)
-	}
-	s, err := compiler.Compile("fedsim.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.DraftVersion != 2020 {
-		t.Fatalf("draft %d, must be 2020", s.DraftVersion)
-	}
+	expect.NoError(t, compiler.AddResource("fedsim.json", value))
+	s := expect.Value(compiler.Compile("fedsim.json"))(t)
+	expect.Must(t, s.DraftVersion == 2020, "draft %d, must be 2020", s.DraftVersion)
 	return s
 }
 
 // asJSON converts a scenario to what JSON decoders make of it.
 func asJSON(t *testing.T, source []byte) any {
 	t.Helper()
-	root, err := config.Parse("x.toml", source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(root.Value())
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(config.Parse("x.toml", source))(t)
+	text := expect.Value(json.Marshal(root.Value()))(t)
+	value := expect.Value(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	return value
 }
 
@@ -64,14 +44,12 @@ func TestSchemaTakesShippedScenarios(t *testing.T) {
 	s := compiled(t)
 	for _, info := range scenarios.Shipped() {
 		source, _ := scenarios.Source(info.Name)
-		if err := s.Validate(asJSON(t, source)); err != nil {
-			t.Errorf("%s: %v", info.Name, err)
-		}
+		err := s.Validate(asJSON(t, source))
+		expect.That(t, err == nil, "%s: %v", info.Name, err)
 		scenario := loaded(t, info.Name)
 		resolved := resolvedOf(t, scenario)
-		if err := s.Validate(asJSON(t, resolved)); err != nil {
-			t.Errorf("%s, resolved: %v", info.Name, err)
-		}
+		err = s.Validate(asJSON(t, resolved))
+		expect.That(t, err == nil, "%s, resolved: %v", info.Name, err)
 	}
 }
 
@@ -79,18 +57,26 @@ func TestSchemaTakesShippedScenarios(t *testing.T) {
 func TestSchemaTakes(t *testing.T) {
 	s := compiled(t)
 	for name, source := range map[string]string{
-		"an integer for a number":      "[problem]\nlambda = 1\n" + mocha,
-		"an algorithm under a label":   "[methods.mine]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
-		"a label that is another's":    "[methods.mocha]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
-		"an empty name for none":       "[data]\npreset = \"\"\n[methods.mocha]\nprotocol = \"\"\n",
-		"settings in nested tables":    mocha + "[[experiment]]\nname = \"a\"\n[experiment.set]\nrun.rounds = 2\ndata.synthetic = { clients = 4 }\n",
-		"settings in dotted keys":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = 2, \"data.synthetic.clients\" = 4, \"methods.mocha.options.epochs\" = 2 }\n",
-		"settings partly in both":      mocha + "[[experiment]]\nname = \"a\"\nset = { \"data.synthetic\" = { clients = 4 }, data = { \"synthetic.features\" = 3 } }\n",
-		"a sweep of a method's option": mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 2] }\n",
-		"a sweep of a list":            "[sweep]\nfaults.never = [[], [0]]\n" + mocha,
-		"a sample":                     mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\nranges.run.rounds = [1, 2, 3]\nranges.\"problem.lambda\" = { min = 1, max = 2.5, scale = \"log\" }\n[experiment.sample.ranges.methods.mocha.options.epochs]\nmin = 1\nmax = 2\nwhole = true\n",
-		"a tuning grid":                mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\noptions.epochs = [1, 2]\n",
-		"a table":                      mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [1] }\ntable = { title = \"x\", published = { 1 = { mocha = [1, 0.5] } } }\n",
+		"an integer for a number":    "[problem]\nlambda = 1\n" + mocha,
+		"an algorithm under a label": "[methods.mine]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
+		"a label that is another's":  "[methods.mocha]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
+		"an empty name for none":     "[data]\npreset = \"\"\n[methods.mocha]\nprotocol = \"\"\n",
+		"settings in nested tables": mocha +
+			"[[experiment]]\nname = \"a\"\n[experiment.set]\nrun.rounds = 2\ndata.synthetic = { clients = 4 }\n",
+		"settings in dotted keys": mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = 2, " +
+			"\"data.synthetic.clients\" = 4, \"methods.mocha.options.epochs\" = 2 }\n",
+		"settings partly in both": mocha + "[[experiment]]\nname = \"a\"\n" +
+			"set = { \"data.synthetic\" = { clients = 4 }, data = { \"synthetic.features\" = 3 } }\n",
+		"a sweep of a method's option": mocha +
+			"[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 2] }\n",
+		"a sweep of a list": "[sweep]\nfaults.never = [[], [0]]\n" + mocha,
+		"a sample": mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 3\n" +
+			"ranges.run.rounds = [1, 2, 3]\nranges.\"problem.lambda\" = { min = 1, max = 2.5, scale = \"log\" }\n" +
+			"[experiment.sample.ranges.methods.mocha.options.epochs]\nmin = 1\nmax = 2\nwhole = true\n",
+		"a tuning grid": mocha +
+			"[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\noptions.epochs = [1, 2]\n",
+		"a table": mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [1] }\n" +
+			"table = { title = \"x\", published = { 1 = { mocha = [1, 0.5] } } }\n",
 	} {
 		if _, err := Parse("x.toml", []byte(source), nil); err != nil {
 			t.Fatalf("%s: the example is wrong: %v", name, err)
@@ -120,25 +106,46 @@ func TestSchemaRefuses(t *testing.T) {
 		{"label that is no algorithm", "[methods.mine]\n", "/methods/mine"},
 		{"unknown protocol of a method", "[methods.mocha]\nprotocol = \"dead-line\"\n", "/methods/mocha/protocol"},
 		{"unknown option", "[methods.mocha]\noptions.epoch = 1\n", "/methods/mocha/options"},
-		{"option of another algorithm", "[methods.mine]\nalgorithm = \"mocha\"\noptions.theta = 0.5\n", "/methods/mine/options"},
-		{"unknown name of an option", "[methods.async-mocha]\noptions.damping = \"some\"\n", "/methods/async-mocha/options/damping"},
+		{"option of another algorithm", "[methods.mine]\nalgorithm = \"mocha\"\noptions.theta = 0.5\n",
+			"/methods/mine/options"},
+		{"unknown name of an option", "[methods.async-mocha]\noptions.damping = \"some\"\n",
+			"/methods/async-mocha/options/damping"},
 		{"experiment without a name", mocha + "[[experiment]]\n", "/experiment/0"},
-		{"unknown key in set", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.round\" = 3 }\n", "/experiment/0/set"},
-		{"wrong type in set", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = \"3\" }\n", "/experiment/0/set/run.rounds"},
-		{"sweep over no list", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = 3 }\n", "/experiment/0/sweep/run.rounds"},
-		{"sweep over nothing", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [] }\n", "/experiment/0/sweep/run.rounds"},
-		{"sweep over unknown names", "[sweep]\nnetwork.profile = [\"3g\", \"5g\"]\n" + mocha, "/sweep/network/profile/1"},
+		{"unknown key in set", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.round\" = 3 }\n",
+			"/experiment/0/set"},
+		{"wrong type in set", mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = \"3\" }\n",
+			"/experiment/0/set/run.rounds"},
+		{"sweep over no list", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = 3 }\n",
+			"/experiment/0/sweep/run.rounds"},
+		{"sweep over nothing", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [] }\n",
+			"/experiment/0/sweep/run.rounds"},
+		{"sweep over unknown names", "[sweep]\nnetwork.profile = [\"3g\", \"5g\"]\n" + mocha,
+			"/sweep/network/profile/1"},
 		{"value swept twice", "[sweep]\nrun.rounds = [3, 3]\n" + mocha, "/sweep/run/rounds"},
-		{"axis without points", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\n", "/experiment/0/axis/0"},
-		{"point without a label", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\npoints = [{ set = { \"run.rounds\" = 1 } }]\n", "/experiment/0/axis/0/points/0"},
-		{"sample without a size", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nranges.run.rounds = [1]\n", "/experiment/0/sample"},
-		{"unknown key of a sample", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.round = [1]\n", "/experiment/0/sample/ranges/run"},
-		{"range without an end", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.rounds = { min = 1 }\n", "/experiment/0/sample/ranges/run/rounds"},
-		{"scale of a range", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.rounds = { min = 1, max = 2, scale = \"ln\" }\n", "/experiment/0/sample/ranges/run/rounds/scale"},
-		{"tuning of no option", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\n\"epochs\" = [1]\n", "/experiment/0/tune/mocha"},
-		{"unknown axis of a figure", mocha + "[[experiment]]\nname = \"a\"\nfigure.x = \"tme\"\n", "/experiment/0/figure/x"},
+		{"axis without points", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\n",
+			"/experiment/0/axis/0"},
+		{"point without a label", mocha + "[[experiment]]\nname = \"a\"\n[[experiment.axis]]\nname = \"b\"\n" +
+			"points = [{ set = { \"run.rounds\" = 1 } }]\n", "/experiment/0/axis/0/points/0"},
+		{"sample without a size",
+			mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nranges.run.rounds = [1]\n",
+			"/experiment/0/sample"},
+		{"unknown key of a sample",
+			mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.round = [1]\n",
+			"/experiment/0/sample/ranges/run"},
+		{"range without an end",
+			mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\nranges.run.rounds = { min = 1 }\n",
+			"/experiment/0/sample/ranges/run/rounds"},
+		{"scale of a range", mocha + "[[experiment]]\nname = \"a\"\n[experiment.sample]\nsize = 1\n" +
+			"ranges.run.rounds = { min = 1, max = 2, scale = \"ln\" }\n",
+			"/experiment/0/sample/ranges/run/rounds/scale"},
+		{"tuning of no option", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tune.mocha]\n\"epochs\" = [1]\n",
+			"/experiment/0/tune/mocha"},
+		{"unknown axis of a figure", mocha + "[[experiment]]\nname = \"a\"\nfigure.x = \"tme\"\n",
+			"/experiment/0/figure/x"},
 		{"table of the past", "[[table]]\nname = \"a\"\n", "/"},
-		{"published error without its standard error", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [1] }\ntable.published.1.mocha = [1]\n", "/experiment/0/table/published/1/mocha"},
+		{"published error without its standard error",
+			mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"run.rounds\" = [1] }\ntable.published.1.mocha = [1]\n",
+			"/experiment/0/table/published/1/mocha"},
 	} {
 		if _, err := Parse("x.toml", []byte(c.source), nil); err == nil {
 			t.Errorf("%s: Parse takes it", c.name)
@@ -149,9 +156,7 @@ func TestSchemaRefuses(t *testing.T) {
 			t.Errorf("%s: the schema takes it (%v)", c.name, err)
 			continue
 		}
-		if !within(wrong, c.at) {
-			t.Errorf("%s: not at %s: %v", c.name, c.at, err)
-		}
+		expect.That(t, within(wrong, c.at), "%s: not at %s: %v", c.name, c.at, err)
 	}
 }
 
@@ -171,17 +176,12 @@ func within(e *jsonschema.ValidationError, at string) bool {
 // Every key of the reference is described where an editor looks for it.
 func TestSchemaDescribesEveryKey(t *testing.T) {
 	var text bytes.Buffer
-	if err := WriteSchema(&text); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, WriteSchema(&text))
+	expect.That(t, text.Len() < 145_000, "the schema has %d bytes, must have less than 145 kB", text.Len())
 	for _, f := range referenceFields() {
-		quoted, err := json.Marshal(f.Doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		quoted := expect.Value(json.Marshal(lead(f)))(t)
 		plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(quoted))
-		if !strings.Contains(text.String(), strings.Trim(plain, `"`)) {
-			t.Errorf("the schema does not describe %s", f.Key)
-		}
+		expect.That(t, strings.Contains(text.String(), strings.Trim(plain, `"`)),
+			"the schema does not describe %s", f.Key)
 	}
 }

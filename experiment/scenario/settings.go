@@ -6,14 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"fedsim/algorithms/compress"
-	"fedsim/algorithms/privacy"
+	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/data"
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/federation"
-	"fedsim/internal/rooms/all"
+	"fedsim/internal/rooms"
 	"fedsim/internal/rooms/traces"
 	"fedsim/mtl"
 	"fedsim/network"
@@ -31,36 +30,47 @@ type (
 
 // Settings has everything that determines a run except its seed: a table of each package.
 type Settings struct {
-	Data    data.Config    `toml:"data" doc:"the federated data set"`
-	Problem mtl.Config     `toml:"problem" doc:"the learning problem"`
-	Devices devices.Config `toml:"devices" doc:"the devices"`
-	Network network.Config `toml:"network" doc:"the links between server and devices"`
-	Fleet   fleets.Config  `toml:"fleet" doc:"devices of several classes. The fleet then sets devices and links; the other keys of [devices] and [network] hold for all classes"`
-	Faults  devices.Faults `toml:"faults" doc:"which devices drop out, and when"`
-	Traces  TracesConfig   `toml:"traces" doc:"availability, charging, rates and speed of devices over time, recorded or generated"`
-	Rooms
-	Federation  federation.Config `toml:"federation" doc:"the server: protocol, selection and costs"`
-	Compression compress.Config   `toml:"compression" doc:"codecs of messages between server and clients, for methods that compress. The receiver uses the decoded values"`
-	Privacy     privacy.Config    `toml:"privacy" doc:"secure aggregation and differential privacy of updates (docs/privacy.md)"`
-	Run         RunConfig         `toml:"run" doc:"length and measurements of a run"`
-	Methods     map[string]Method `toml:"methods" doc:"the methods to run, each under a label of letters, digits, -, _ and ."`
+	// the federated data set
+	Data data.Config `toml:"data"`
+	// the learning problem
+	Problem mtl.Config `toml:"problem"`
+	// the devices
+	Devices devices.Config `toml:"devices"`
+	// the links between server and devices
+	Network network.Config `toml:"network"`
+	// times that FLOPs and bytes do not explain, as a calibration measures them: of local work, and of the
+	// software that carries messages
+	Overhead OverheadConfig `toml:"overhead"`
+	// devices of several classes. The fleet then sets devices and links; the other keys of
+	// [devices] and [network] hold for all classes
+	Fleet fleets.Config `toml:"fleet"`
+	// which devices drop out, and when
+	Faults devices.Faults `toml:"faults"`
+	// availability, charging, rates and speed of devices over time, recorded or generated
+	Traces TracesConfig  `toml:"traces"`
+	Rooms  config.Extras `toml:"-"` // their tables
+	// the server: protocol, selection and costs
+	Federation federation.Config `toml:"federation"`
+	// length and measurements of a run
+	Run RunConfig `toml:"run"`
+	// the methods to run, each under a label of letters, digits, -, _ and .
+	Methods map[string]Method `toml:"methods"`
 }
 
 // defaultSettings returns the settings with every default filled in and no methods.
 func defaultSettings() Settings {
 	return Settings{
-		Data:        data.Defaults(),
-		Problem:     defaultProblem(),
-		Devices:     devices.Defaults(),
-		Network:     network.Defaults(),
-		Fleet:       fleets.Defaults(),
-		Faults:      devices.DefaultFaults(),
-		Traces:      traces.Default(),
-		Rooms:       all.Defaults(),
-		Federation:  federation.Defaults(),
-		Compression: compress.Defaults(),
-		Privacy:     privacy.Defaults(),
-		Run:         defaultRun(),
+		Data:       data.Defaults(),
+		Problem:    defaultProblem(),
+		Devices:    devices.Defaults(),
+		Network:    network.Defaults(),
+		Overhead:   defaultOverhead(),
+		Fleet:      fleets.Defaults(),
+		Faults:     devices.DefaultFaults(),
+		Traces:     traces.Default(),
+		Rooms:      rooms.Extras(""),
+		Federation: federation.Defaults(),
+		Run:        defaultRun(),
 	}
 }
 
@@ -90,6 +100,7 @@ func (s *Settings) resolveLoss(methods []string) {
 func decodeSettings(tree *config.Node) (Settings, config.Errors) {
 	settings := defaultSettings()
 	problems := config.Decode(tree, "", &settings)
+	settings.Overhead.apply(&settings.Devices, &settings.Network)
 	problems.Merge(settings.resolve(tree))
 	return settings, problems
 }
@@ -98,6 +109,7 @@ func decodeSettings(tree *config.Node) (Settings, config.Errors) {
 func (s *Settings) resolve(tree *config.Node) config.Errors {
 	problems := s.resolveMethods(tree)
 	problems.Merge(s.resolveModels(tree))
+	s.stopAtTarget()
 	return problems
 }
 
@@ -128,29 +140,36 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Problem.Validate(c.In("problem"))
 	s.Devices.Validate(c.In("devices"))
 	s.Network.Validate(c.In("network"))
+	s.Overhead.Validate(c.In("overhead"))
 	s.Fleet.Validate(c.In("fleet"))
 	s.Fleet.CheckOthers(c, &s.Devices, &s.Network)
 	s.Faults.Validate(c.In("faults"))
 	s.Traces.Validate(c.In("traces"))
 	s.checkRooms(c)
 	s.Federation.Validate(c.In("federation"))
-	s.Compression.Validate(c.In("compression"))
-	s.Privacy.Validate(c.In("privacy"))
 	s.Run.Validate(c.In("run"))
 	s.Federation.ValidateUse(c.In("federation"), s.protocols())
 	s.checkTarget(c)
-	s.checkScales(c)
+	c.Require(s.Problem.Model != mtl.ModelExternal || rooms.HavePrograms(), "problem.model", s.Problem.Model,
+		"must be another: this program has no part that starts others")
 	s.checkExternal(c)
 	s.checkLazy(c)
 	for _, label := range s.labels() {
 		m := s.Methods[label]
-		c.Require(s.Run.EvalClients == 0 || !m.describe().Own, "run.eval_clients", s.Run.EvalClients, fmt.Sprintf("must be 0: method %s evaluates its own model", label))
+		c.Require(s.Run.EvalClients == 0 || !m.describe().Own, "run.eval_clients", s.Run.EvalClients,
+			fmt.Sprintf("must be 0: method %s evaluates its own model", label))
 	}
-	splits := s.Data.Skew || s.Run.Mode == Learning && s.Data.Source != data.SourceExternal && (s.Data.TestFraction > 0 || s.Data.Validation > 0 || s.Data.ClientsPerTask > 1)
+	splits := s.Data.Skew > 0 ||
+		s.Run.Mode == Learning && s.Data.Source != data.SourceExternal &&
+			(s.Data.TestFraction > 0 || s.Data.Validation > 0 || s.Data.ClientsPerTask > 1)
 	c.Require(s.Run.Vary != results.VarySplit || splits, "run.vary", s.Run.Vary,
-		"must be \"system\" or \"all\": all splits are the same without test rows, validation rows, skew and clients_per_task")
-	c.Require(s.Data.Resident || !s.Problem.HasReference() && s.Problem.WarmOmega == 0, "data.resident", s.Data.Resident,
-		"must be true unless problem.optimum_sweeps and problem.warm_omega are 0: the central solver uses every row too often to generate it again")
+		"must be \"system\" or \"all\": all splits are the same without test rows, validation rows, "+
+			"skew and clients_per_task")
+	c.Require(s.Data.Resident || !s.Problem.HasReference() && s.Problem.WarmOmega == 0, "data.resident",
+		s.Data.Resident,
+		"must be true unless problem.optimum.when is \"never\" and problem.regularizer_options.warm_start 0: the "+
+			"central solver uses every row "+
+			"too often to generate it again")
 	s.Run.checkMetrics(s, declares(tree.Child("methods"), s.labels()), c.In("run"))
 	s.Run.checkModel(s, c.In("run"))
 	for _, label := range s.labels() {
@@ -164,10 +183,13 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 
 // checkPersonal reports keys under which clients share tasks, for a method with a model for
 // each client.
-func (s *Settings) checkPersonal(c *config.Checker, method string) {
-	const otherwise = ", or options.evaluate \"global\": %s evaluates a model of each client, and clients that share a task have none"
-	c.Require(s.Data.ClientsPerTask <= 1, "clients_per_task", s.Data.ClientsPerTask, fmt.Sprintf("must be 1"+otherwise, method))
-	c.Require(!s.Data.Pool, "pool", s.Data.Pool, fmt.Sprintf("must be false"+otherwise, method))
+func (s *Settings) checkPersonal(c *config.Checker, method *algorithms.Description) {
+	otherwise := ": " + method.Name + " evaluates a model of each client, and clients that share a task have none"
+	if !method.Learns.OwnTasks {
+		otherwise = ", or options.evaluate \"global\"" + otherwise
+	}
+	c.Require(s.Data.ClientsPerTask <= 1, "clients_per_task", s.Data.ClientsPerTask, "must be 1"+otherwise)
+	c.Require(!s.Data.Pool, "pool", s.Data.Pool, "must be false"+otherwise)
 }
 
 // protocols returns the round protocols that the methods run under, that of
@@ -187,30 +209,13 @@ func (s *Settings) protocols() []string {
 // checkTarget reports a loss that does not accept the targets of the data.
 func (s *Settings) checkTarget(c *config.Checker) {
 	loss := s.Problem.Loss
-	if s.Problem.Model == mtl.ModelExternal || s.Data.Target != data.TargetReal || !slices.Contains(mtl.ScoreLosses(), loss) {
+	if s.Problem.Model == mtl.ModelExternal || s.Data.Target != data.TargetReal ||
+		!slices.Contains(mtl.ScoreLosses(), loss) {
 		return
 	}
 	c.Require(slices.Contains(mtl.RegressionLosses(), loss), "data.target", s.Data.Target,
-		fmt.Sprintf("needs a problem.loss for real targets (%s): %q takes the labels -1 and +1", strings.Join(mtl.RegressionLosses(), ", "), loss))
-}
-
-// checkScales reports scales of FLOPs and bytes where times depend on neither.
-func (s *Settings) checkScales(c *config.Checker) {
-	check := func(key string, scale float64) {
-		c.Require(scale == 1 || !s.Federation.Relative(), key, scale, "must be 1 with federation.cost = \"relative\" or \"authors\", whose times are not those of FLOPs and bytes")
-	}
-	check("devices.flops_scale", s.Devices.FLOPsScale)
-	check("network.bytes_scale", s.Network.BytesScale)
-	o := &s.Devices.Overheads
-	for _, term := range []struct {
-		key   string
-		value float64
-	}{
-		{"task_overhead_s", o.TaskS}, {"step_overhead_s", o.StepS}, {"traffic_s_per_gb", o.TrafficSPerGB}, {"compute_jitter", o.Jitter},
-	} {
-		c.Require(term.value == 0 || !s.Federation.Relative(), "devices."+term.key, term.value,
-			"must be 0 with federation.cost = \"relative\" or \"authors\", whose times are those of steps of the paper and not of a processor")
-	}
+		fmt.Sprintf("needs a problem.loss for real targets (%s): %q takes the labels -1 and +1",
+			strings.Join(mtl.RegressionLosses(), ", "), loss))
 }
 
 // checkExternal reports methods that need rows, and costs that need their size, of data
@@ -224,10 +229,13 @@ func (s *Settings) checkExternal(c *config.Checker) {
 		m := s.Methods[label]
 		own := m.describe().Own
 		c.Require(own || served || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
-			"must be \"external\", or run.mode \"timing\", or problem.model \"external\": with data.source = \"external\" only learners and external models have rows to learn from")
-		c.Require(features || own || served, "data.external.features", 0, fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
+			"must be \"external\", or run.mode \"timing\", or problem.model \"external\": "+
+				"with data.source = \"external\" only learners and external models have rows to learn from")
+		c.Require(features || own || served, "data.external.features", 0,
+			fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
 	}
-	c.Require(features || s.Federation.Cost != federation.Relative, "data.external.features", 0, "must be positive with federation.cost = \"relative\", which is relative to the work on a row")
+	c.Require(features || s.Federation.Cost != federation.Relative, "data.external.features", 0,
+		"must be positive with federation.cost = \"relative\", which is relative to the work on a row")
 }
 
 // labels returns the labels of the methods in alphabetical order.

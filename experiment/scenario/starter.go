@@ -19,17 +19,19 @@ const (
 // starterWidth is the most columns of a line of text.
 const starterWidth = 96
 
-const starterIntroduction = `A scenario of fedsim. "fedsim run" runs it, "fedsim scenarios validate" checks it.
+const starterIntroduction = `A scenario of fedsim. "fedsim run" runs it, "fedsim check" checks it.
 Every key is here with its meaning and its default. Remove the # before a key to
 change it.`
 
 // chosen are the keys that a starter sets, with their values as TOML. With them methods
 // differ by seconds of virtual time, and a run takes a second. A reason is optional.
 var chosen = map[string]struct{ value, reason string }{
-	"problem.warm_omega": {"3", "The coupling of the tasks is learned before the run. The initial coupling is a multiple of the identity, which shares nothing between tasks."},
-	"network.profile":    {`"wifi"`, ""},
-	"run.stop_at":        {"5e-4", ""},
-	"run.rounds":         {"200", ""},
+	"problem.regularizer_options.warm_start": {"3", "The coupling of the tasks is learned before the run. The " +
+		"initial coupling is a " +
+		"multiple of the identity, which shares nothing between tasks."},
+	"network.profile": {`"wifi"`, ""},
+	"run.stop_at":     {"5e-4", ""},
+	"run.rounds":      {"200", ""},
 }
 
 var chosenMethods = []struct {
@@ -52,7 +54,8 @@ func Starter(name string) []byte {
 		fmt.Fprintf(&b, "%s%s\n", textMark, line)
 	}
 	for _, s := range sections() {
-		if key, ok := strings.CutPrefix(s.heading, "["); ok && !strings.HasPrefix(key, "[") && !strings.ContainsAny(key, "<.") {
+		if key, ok := strings.CutPrefix(s.heading, "["); ok && !strings.HasPrefix(key, "[") &&
+			!strings.ContainsAny(key, "<.") && key != "overhead]" { // which calibrate writes
 			b.settings(strings.TrimSuffix(key, "]"), s)
 		}
 	}
@@ -67,96 +70,103 @@ func Starter(name string) []byte {
 type starter struct{ bytes.Buffer }
 
 // settings writes a table of settings. Keys of tables within it are dotted.
-func (b *starter) settings(table string, s section) {
-	b.heading("["+table+"]", s.doc)
+func (st *starter) settings(table string, s section) {
+	st.heading("["+table+"]", s.doc)
 	for _, f := range s.fields {
 		if f.Type == "table" || f.Type == "value" {
 			continue
 		}
 		set := chosen[f.Key]
-		b.comment(set.reason)
+		st.comment(set.reason)
 		f.Key = strings.TrimPrefix(f.Key, table+".")
-		b.key(f, set.value)
+		st.key(f, set.value)
 	}
 }
 
 // method writes the table of a method under the name of its algorithm.
-func (b *starter) method(algorithm string, set map[string]string) {
+func (st *starter) method(algorithm string, set map[string]string) {
 	factory, ok := algorithms.Lookup(algorithm)
 	if !ok {
 		panic("scenarios: the starter has an algorithm that is not registered: " + algorithm)
 	}
-	b.heading("[methods."+algorithm+"]", factory.Summary)
+	st.heading("[methods."+algorithm+"]", factory.Summary)
 	for _, f := range methodFields() {
 		switch f.Key {
-		case "options":
+		case "options", "program", "program.command":
 			continue
 		case "algorithm", "label":
 			f.Default = config.Literal(algorithm)
 		}
-		b.key(f, "")
+		st.key(f, "")
 	}
 	for _, f := range config.Fields(factory.Options()) {
 		value := set[f.Key]
 		f.Key = "options." + f.Key
-		b.key(f, value)
+		st.key(f, value)
 	}
 }
 
 // experiment writes the only experiment and its figure.
-func (b *starter) experiment(name string) {
-	b.heading("[[experiment]]", "a grid of runs; more may follow")
-	fmt.Fprintf(b, "name = %q\n", name)
-	b.comment("Lists of values by key. All combinations run, each with every method.")
-	fmt.Fprintf(b, "%ssweep = { \"network.profile\" = [\"3g\", \"lte\", \"wifi\"] }\n", keyMark)
-	b.comment("Points drawn from ranges, an axis beside the sweep. Each runs with every method; \"fedsim run sample\" is an example.")
-	fmt.Fprintf(b, "%ssample = { size = 16, ranges = { \"problem.lambda\" = { min = 1e-4, max = 1.0, scale = \"log\" }, \"faults.drop_probability\" = { min = 0.0, max = 0.5 } } }\n", keyMark)
+func (st *starter) experiment(name string) {
+	st.heading("[[experiment]]", "a grid of runs; more may follow")
+	fmt.Fprintf(st, "name = %q\n", name)
+	st.comment("Lists of values by key. All combinations run, each with every method.")
+	fmt.Fprintf(st, "%ssweep = { \"network.profile\" = [\"3g\", \"lte\", \"wifi\"] }\n", keyMark)
+	st.comment("Points drawn from ranges, an axis beside the sweep. Each runs with every method; " +
+		"\"fedsim run sample\" is an example.")
+	fmt.Fprintf(st, "%ssample = { size = 16, ranges = { \"problem.lambda\" = { min = 1e-4, max = 1.0, "+
+		"scale = \"log\" }, \"faults.drop_probability\" = { min = 0.0, max = 0.5 } } }\n", keyMark)
 	figure := results.DefaultFigure()
 	figure.File = name
-	b.heading("[experiment.figure]", "how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"")
+	st.heading("[experiment.figure]",
+		"how the experiment is drawn; panel and series are names of axes, swept keys or \"method\"")
 	for _, f := range config.Fields(&figure) {
 		value := ""
 		if f.Key == "title" {
 			value = `"time to sub-optimality"`
 		}
-		b.key(f, value)
+		st.key(f, value)
 	}
 }
 
 // heading begins a table.
-func (b *starter) heading(text, doc string) {
-	b.WriteString("\n")
-	b.comment(doc)
-	fmt.Fprintln(b, text)
+func (st *starter) heading(text, doc string) {
+	st.WriteString("\n")
+	st.comment(doc)
+	fmt.Fprintln(st, text)
 }
 
 // key writes the meaning of a key, and the key with a value or, as a comment, with its
 // default.
-func (b *starter) key(f config.Field, value string) {
+func (st *starter) key(f config.Field, value string) {
 	meaning := f.Doc
 	if f.Unit != "" {
 		meaning += " (" + f.Unit + ")"
 	}
-	if value == "" {
-		b.comment(meaning)
-		fmt.Fprintf(b, "%s%s = %s\n", keyMark, f.Key, f.Default)
+	if value == "" && f.Absent != "" {
+		st.comment(f.Key + ": " + meaning)
 		return
 	}
-	b.comment(meaning + " (default " + f.Default + ")")
-	fmt.Fprintf(b, "%s = %s\n", f.Key, value)
+	if value == "" {
+		st.comment(meaning)
+		fmt.Fprintf(st, "%s%s = %s\n", keyMark, f.Key, f.Default)
+		return
+	}
+	st.comment(meaning + " (default " + f.Default + ")")
+	fmt.Fprintf(st, "%s = %s\n", f.Key, value)
 }
 
 // comment writes text as a wrapped comment.
-func (b *starter) comment(text string) {
+func (st *starter) comment(text string) {
 	line := textMark[:1]
 	for _, word := range strings.Fields(text) {
 		if len(line)+1+len(word) > starterWidth {
-			fmt.Fprintln(b, line)
+			fmt.Fprintln(st, line)
 			line = textMark[:1]
 		}
 		line += " " + word
 	}
 	if line != textMark[:1] {
-		fmt.Fprintln(b, line)
+		fmt.Fprintln(st, line)
 	}
 }

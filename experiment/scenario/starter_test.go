@@ -9,15 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 )
 
 // resolvedText returns a scenario with every default written out.
 func resolvedText(t *testing.T, source []byte) string {
 	t.Helper()
-	s, err := Parse("mine.toml", source, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(Parse("mine.toml", source, nil))(t)
 	text := resolvedOf(t, s)
 	return string(text)
 }
@@ -36,64 +34,52 @@ func TestStarterIsTheSameWithEveryDefault(t *testing.T) {
 		}
 	}
 	all := strings.Join(lines, "\n")
-	if diff := cmp.Diff(want, resolvedText(t, []byte(all))); diff != "" {
-		t.Errorf("with the marks removed (-before +after):\n%s", diff)
-	}
-	if err := compiled(t).Validate(asJSON(t, []byte(all))); err != nil {
-		t.Error(err)
-	}
+	diff := cmp.Diff(want, resolvedText(t, []byte(all)))
+	expect.That(t, diff == "", "with the marks removed (-before +after):\n%s", diff)
+	err := compiled(t).Validate(asJSON(t, []byte(all)))
+	expect.That(t, err == nil, "%v", err)
 }
 
-// Every key of the settings is there, and so are those of the methods and of the
+// Every key of the settings but of [overhead] is there, and so are those of the methods and of the
 // figure.
 func TestStarterHasEveryKey(t *testing.T) {
 	text := string(Starter("mine"))
 	there := func(key string) bool {
-		return regexp.MustCompile(`(?m)^#?` + regexp.QuoteMeta(key) + ` = .`).MatchString(text)
+		return regexp.MustCompile(`(?m)^(#?|# )` + regexp.QuoteMeta(key) + `( = |: ).`).MatchString(text)
 	}
 	for _, f := range config.Fields(&document{Settings: defaultSettings()}) {
 		table, key, within := strings.Cut(f.Key, ".")
-		if within && f.Type != "table" && f.Type != "value" && table != "methods" && !strings.HasPrefix(table, "experiment") && !there(key) {
+		if within && f.Type != "table" && f.Type != "value" && table != "methods" && table != "overhead" &&
+			!strings.HasPrefix(table, "experiment") && !there(key) {
 			t.Errorf("%s is not there", f.Key)
 		}
 	}
 	for _, key := range []string{"algorithm", "protocol", "options.epochs", "options.theta", "panel", "y_scale"} {
-		if !there(key) {
-			t.Errorf("%s is not there", key)
-		}
+		expect.That(t, there(key), "%s is not there", key)
 	}
 }
 
 // The sweep that is shown as an example is one.
 func TestStarterSweeps(t *testing.T) {
 	source := bytes.Replace(Starter("mine"), []byte("#sweep"), []byte("sweep"), 1)
-	s, err := Parse("mine.toml", source, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := len(s.Experiments[0].Jobs); got != 6 {
-		t.Errorf("%d jobs, must be 3 links x 2 methods", got)
-	}
+	s := expect.Value(Parse("mine.toml", source, nil))(t)
+	got := len(s.Experiments[0].Jobs)
+	expect.That(t, got == 6, "%d jobs, must be 3 links x 2 methods", got)
 }
 
 // So is the sample: 16 points, beside the sweep.
 func TestStarterSamples(t *testing.T) {
 	source := bytes.Replace(Starter("mine"), []byte("#sweep"), []byte("sweep"), 1)
 	source = bytes.Replace(source, []byte("#sample"), []byte("sample"), 1)
-	s, err := Parse("mine.toml", source, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := len(s.Experiments[0].Jobs); got != 96 {
-		t.Errorf("%d jobs, must be 3 links x 16 points x 2 methods", got)
-	}
+	s := expect.Value(Parse("mine.toml", source, nil))(t)
+	got := len(s.Experiments[0].Jobs)
+	expect.That(t, got == 96, "%d jobs, must be 3 links x 16 points x 2 methods", got)
 }
 
 // Comments are as wide as an editor's window.
 func TestStarterIsNarrow(t *testing.T) {
 	for line := range strings.Lines(string(Starter("mine"))) {
-		if strings.HasPrefix(line, textMark) && len(strings.TrimSuffix(line, "\n")) > starterWidth {
-			t.Errorf("%d bytes: %s", len(line), line)
-		}
+		expect.That(t, !strings.HasPrefix(line, textMark) || len(strings.TrimSuffix(line, "\n")) <= starterWidth,
+			"%d bytes: %s", len(line), line)
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/internal/rooms/outside/external"
 	"fedsim/results"
 )
 
@@ -26,19 +25,22 @@ type Tunable struct {
 	labels []string // of the grid's values
 }
 
-var settingFields = sync.OnceValue(func() []config.Field { return config.Fields(new(Settings)) })
+var settingFields = sync.OnceValue(func() []config.Field { s := defaultSettings(); return config.Fields(&s) })
 
 // tunable describes the options of a grid.
 func tunable(grid []axis, algorithm string) []Tunable {
 	var fields []config.Field
+	free := false // a learner in another process knows its options
 	if factory, ok := algorithms.Lookup(algorithm); ok {
-		fields = config.Fields(factory.Options())
+		o := factory.Options()
+		fields = config.Fields(o)
+		_, free = o.(algorithms.Outside)
 	}
 	options := make([]Tunable, len(grid))
 	for i := range grid {
 		options[i].Key = grid[i].name
 		key, isOption := strings.CutPrefix(grid[i].name, "options.")
-		if isOption && algorithm == external.Name {
+		if isOption && free {
 			options[i].tuneFree(&grid[i])
 			continue
 		}
@@ -170,7 +172,8 @@ func assigned(grid []axis, tuned []results.Setting) ([]config.Assignment, error)
 		if err != nil {
 			return nil, fmt.Errorf("%s = %s: %w", s.Key, s.Value, err)
 		}
-		options = append(options, config.Assignment{Path: a.swept, Value: config.NewScalar(value, a.points[0].set[0].Value.Place)})
+		options = append(options,
+			config.Assignment{Path: a.swept, Value: config.NewScalar(value, a.points[0].set[0].Value.Place)})
 	}
 	return options, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/state"
 )
 
@@ -75,7 +76,8 @@ func TestMessagesThatDifferBySizeClosedForm(t *testing.T) {
 			slowest = max(slowest, latencyS+8*down/1e6+f.workOf(k).FLOPs/rate+transferS)
 		}
 		if r.BytesDown != sum || r.BytesUp != float64(message*len(sizes)) {
-			t.Errorf("round %d: %g bytes down, %g up, want %g and %d", h, r.BytesDown, r.BytesUp, sum, message*len(sizes))
+			t.Errorf("round %d: %g bytes down, %g up, want %g and %d", h, r.BytesDown, r.BytesUp, sum,
+				message*len(sizes))
 		}
 		if !near(r.TimeS-before, slowest, 10*nanosecond) {
 			t.Errorf("round %d takes %.9f s, want %.9f", h, r.TimeS-before, slowest)
@@ -153,9 +155,10 @@ func TestHubsCarryMessagesThatDiffer(t *testing.T) {
 func TestMessagesThatDifferAreResumed(t *testing.T) {
 	make := func() Setup {
 		var made []*posted
-		return postedWorld(t, federation.First, &made, func(s *Setup) {
-			s.Config.Clients, s.Config.Selection, s.Config.Late, s.Config.DeadlineS = 4, "speed", federation.Keep, 0.3
-			s.Faults.DropProbability = 0.2
+		return postedWorld(t, protocols.First, &made, func(s *Setup) {
+			s.Config.Clients.Count, s.Config.Selection = 4, "speed"
+			s.Config.Late, s.Config.DeadlineS = federation.Keep, 0.3
+			s.Faults.DropProbability.All = 0.2
 			s.Network.Jitter = 0.3
 		})
 	}
@@ -167,11 +170,13 @@ func TestMessagesThatDifferAreResumed(t *testing.T) {
 		s.Resume = state.Reading(bytes.NewReader((*checkpoints)[at-1]))
 		got := run(t, s)
 		if got.EventHash != want.EventHash || got.ModelHash != want.ModelHash {
-			t.Errorf("resumed after %d rounds: events %x, model %x, want %x, %x", at, got.EventHash, got.ModelHash, want.EventHash, want.ModelHash)
+			t.Errorf("resumed after %d rounds: events %x, model %x, want %x, %x", at, got.EventHash, got.ModelHash,
+				want.EventHash, want.ModelHash)
 		}
 		for h := range want.Rounds {
 			if math.Float64bits(got.Rounds[h].BytesDown) != math.Float64bits(want.Rounds[h].BytesDown) {
-				t.Errorf("resumed after %d rounds: %g bytes down in round %d, want %g", at, got.Rounds[h].BytesDown, h, want.Rounds[h].BytesDown)
+				t.Errorf("resumed after %d rounds: %g bytes down in round %d, want %g", at, got.Rounds[h].BytesDown, h,
+					want.Rounds[h].BytesDown)
 			}
 		}
 	}

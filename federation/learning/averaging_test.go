@@ -32,13 +32,15 @@ func TestLocalMethodsAreTheirLoops(t *testing.T) {
 				continue // one gradient has no part
 			}
 			s := world(t, name, federation.WaitForAll, func(s *Setup) {
-				for field, value := range map[string]any{"Schedule": "inverse-sqrt", "ScheduleRounds": 2, "Batch": 4, "Epochs": 3., "Momentum": 0.3} {
+				for field, value := range map[string]any{"Schedule": "inverse-sqrt", "ScheduleRounds": 2, "Batch": 4,
+					"Epochs": 3., "Momentum": 0.3} {
 					setOption(s.Options, field, value)
 				}
 				s.Config.PartialShare, s.Config.Partial = share, federation.Keep
 			})
 			f := start(t, s)
-			twin, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: 1, Seed: s.Seed}, s.Options)
+			twin, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: 1,
+				Seed: s.Seed}, s.Options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +54,8 @@ func TestLocalMethodsAreTheirLoops(t *testing.T) {
 				for k := range f.setup.Clients {
 					limit := f.work.within(k, algorithms.NoLimit)
 					uneven = uneven || limit < algorithms.NoLimit
-					twin.Solve(algorithms.Request{Device: k, Round: h, Steps: limit, Stream: rng.New(s.Seed, rng.Solve, k, h)})
+					twin.Solve(
+						algorithms.Request{Device: k, Round: h, Steps: limit, Stream: rng.New(s.Seed, rng.Solve, k, h)})
 				}
 				for k := range f.setup.Clients {
 					twin.Commit(k, 1)

@@ -39,7 +39,8 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.Solver(world(t, "mocha", federation.WaitForAll, nil).Pool, 1e-10, 100_000).Optimize(t.Context(), c, nil).Primal
+		return p.Solver(world(t, "mocha", federation.WaitForAll, nil).Pool, 1e-10, 100_000).Optimize(t.Context(), c,
+			nil).Primal
 	}
 	// Each w_t of m has the strength m lambda: eq. fixed_cluster_app without Omega.
 	m := float64(apart.Tasks())
@@ -58,7 +59,8 @@ func TestLocalAndGlobalModelsComeOutOfAFederation(t *testing.T) {
 		s := world(t, "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Problem = c.p
 			s.Options = &algorithms.MOCHAOptions{Epochs: 20}
-			s.Schedule = Schedule{Outer: 1, Rounds: 3000, EvalEvery: 1, Optimum: c.want, StopAt: results.ToSuboptimality(1e-7)}
+			s.Schedule = Schedule{Outer: 1, Rounds: 3000, EvalEvery: 1, Optimum: c.want,
+				StopAt: results.ToSuboptimality(1e-7)}
 		})
 		out := run(t, s)
 		last := out.Rounds[len(out.Rounds)-1]

@@ -3,11 +3,13 @@ package learning
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/mtl"
 )
 
@@ -17,20 +19,22 @@ func (f *Federation) check(c *config.Checker, asked int) {
 	about, s := &f.method.About, &f.setup
 	needs, name, cfg, traits := &about.Needs, about.Name, &s.Config, s.Config.Traits()
 	ValidateMethod(c.In("federation"), cfg, about, "")
-	ValidateCompression(c, cfg, s.Compression, s.Privacy, s.Network.HubSize, f.learns(), about)
+	ValidateCoding(c, cfg, s.Coding, s.Privacy != nil && s.Privacy.Noisy(), s.Network.HubSize, f.learns(), about)
 	c.Require(!needs.AllClients || asked == s.Clients, "federation.clients_per_round", asked,
-		fmt.Sprintf("must be 0, and fraction 1: %s needs a response of every device", name))
+		fmt.Sprintf("must be left out: %s needs a response of every device", name))
 	f.checkProblem(c)
 	if traits.Weighs && f.learns() {
-		c.Require(about.Weights == algorithms.Yes, "federation.protocol", cfg.Protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
+		c.Require(about.Weights == algorithms.Yes, "federation.protocol", cfg.Protocol,
+			fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", name))
 	}
-	ValidatePrivacy(c, s.Privacy, cfg, s.Network.HubSize, about)
-	if f.private.secure() {
-		fewest, fits := s.Privacy.Fits(asked)
-		c.Require(fits, "privacy.ring_bits", s.Privacy.RingBits, fmt.Sprintf("must be at least %d, and at most 64: the sum of %d values of privacy.value_bits = %d must fit", fewest, asked, s.Privacy.ValueBits))
+	if s.Privacy != nil {
+		s.Privacy.Check(c, s.Shape.Given.Buffers > 0)
 	}
+	c.Require(!traits.Queues || !f.learns(), "federation.protocol_options.queue", true,
+		"must be false in a run that learns: a method keeps one model for each client")
 	if traits.Continuous {
-		c.Require(s.Schedule.ThetaEvery == 0, "run.theta_every", s.Schedule.ThetaEvery, fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", cfg.Protocol))
+		c.Require(s.Schedule.ThetaEvery == 0, "run.theta_every", s.Schedule.ThetaEvery,
+			fmt.Sprintf("must be 0 under protocol %q: theta_t^h is defined for rounds", cfg.Protocol))
 	}
 	s.Check(c)
 	ValidateHubs(c, s.Network.HubSize, about)
@@ -58,18 +62,19 @@ func (f *Federation) checkProblem(c *config.Checker) {
 	}
 	if given := &s.Shape.Given; given.Buffers > 0 {
 		c.Require(about.Means, "problem.model", model, fmt.Sprintf(
-			"must be one whose values all have a gradient, or the method one that averages models as they are (fedavg, fedprox, scaffold with options.server_step = 1, ditto, hierfavg, gossip): %s does not, and %d values are set by mini-batches", about.Name, given.Buffers))
-		if s.Privacy.Differential() {
-			c.Require(false, "privacy.mechanism", s.Privacy.Mechanism, "must be \"none\" for a model with values that mini-batches set, such as running means: they are no part of a gradient, whose norm could be bounded")
-		}
+			"must be one whose values all have a gradient, or the method one that averages models as they are "+
+				"(fedavg, fedprox, scaffold with options.server_step = 1, ditto, hierfavg, gossip): %s does not, "+
+				"and %d values are set by mini-batches", about.Name, given.Buffers))
 	}
 	if p := s.Problem; p != nil {
 		ValidateTasks(c, &p.Config, p.Tasks() < p.Clients(), about)
 		c.Require(!about.Needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,
-			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "), about.Name))
+			fmt.Sprintf("must be one of %s: %s needs a smooth loss", strings.Join(mtl.SmoothLosses(), ", "),
+				about.Name))
 	} else if !f.learns() {
-		c.Require(s.Config.ServerGFLOPS == 0, "federation.server_gflops", s.Config.ServerGFLOPS,
-			"must be 0 in a run without learning: the work of the server is not known")
+		c.Require(s.Config.ServerGFLOPS == 0 || about.Work.Server != nil && s.Coding == nil && s.Privacy == nil,
+			"federation.server_gflops", s.Config.ServerGFLOPS, fmt.Sprintf("must be 0 in a run without learning: the "+
+				"work of the server of %s, or that on coded or protected messages, is not known", about.Name))
 	}
 }
 
@@ -77,27 +82,34 @@ func (f *Federation) checkProblem(c *config.Checker) {
 // the data as well, [New] reports. own is the key of the method's own protocol; empty: there is none.
 func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.Description, own string) {
 	needs, traits := &method.Needs, f.Traits()
-	others := fmt.Sprintf("or %q", federation.Charged) // that limit work
+	others := fmt.Sprintf("or %q", protocols.Charged) // that limit work
 	if method.Asynchronous != algorithms.No {
-		others = fmt.Sprintf("%q or %q", federation.Charged, federation.Compass)
+		others = fmt.Sprintf("%q or %q", protocols.Charged, protocols.Compass)
 	}
 	c.Require(!needs.AllClients || traits.WaitsForAll, "protocol", f.Protocol,
 		fmt.Sprintf("must be %q: %s needs a response of every device", federation.WaitForAll, method.Name))
 	c.Require(!needs.Budget || traits.LimitsWork, "protocol", f.Protocol,
-		fmt.Sprintf("must be %q with fit_work, %s: %s has no setting for the amount of local work", federation.Deadline, others, method.Name))
-	c.Require(!traits.Groups || needs.Budget, "protocol", f.Protocol, fmt.Sprintf("must be another, or %s have options.epochs = 0: the protocol assigns the local steps", method.Name))
-	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol, inRounds(method.Name, own))
+		fmt.Sprintf("must be %q with fit_work, %s: %s has no setting for the amount of local work", protocols.Deadline,
+			others, method.Name))
+	c.Require(!traits.Groups || needs.Budget, "protocol", f.Protocol,
+		fmt.Sprintf("must be another, or %s have options.epochs = 0: the protocol assigns the local steps",
+			method.Name))
+	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol,
+		inRounds(method.Name, own))
 	c.Require(!needs.Continuous || traits.Continuous, "protocol", f.Protocol,
-		fmt.Sprintf("must be %q, or %s have options.stop = false: a round has one message to a client", federation.Asynchronous, method.Name))
+		fmt.Sprintf("must be %q, or %s have options.stop = false: a round has one message to a client",
+			protocols.Asynchronous, method.Name))
 	c.Require(f.Cost != federation.Authors || method.Work.AuthorUnits > 0, "cost", f.Cost,
-		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", federation.Physical, federation.Relative, method.Name))
+		fmt.Sprintf("must be %q or %q: the authors' drivers have no cost for %s", federation.Physical,
+			federation.Relative, method.Name))
 	c.Require(f.Cost != federation.Authors || traits.End != federation.EndsAtDeadline, "cost", f.Cost,
-		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", federation.Physical, federation.Relative, f.Protocol))
+		fmt.Sprintf("must be %q or %q under protocol %q: the authors' drivers have no clock cycle", federation.Physical,
+			federation.Relative, f.Protocol))
 	f.ValidatePartial(c)
 	validateEpochs(c, f, method)
 }
 
-// inRounds says what a method that works in rounds needs in place of a protocol without.
+// inRounds returns the remedy for a method that works in rounds under a protocol without.
 func inRounds(name, own string) string {
 	text := fmt.Sprintf("must be another: %s works in rounds", name)
 	if own == "" {
@@ -109,7 +121,8 @@ func inRounds(name, own string) string {
 			others = append(others, other)
 		}
 	}
-	return fmt.Sprintf("%s; leave it out, and methods without rounds (%s) have their own, or set %s = %q", text, strings.Join(others, ", "), own, federation.WaitForAll)
+	return fmt.Sprintf("%s; leave it out, and methods without rounds (%s) have their own, or set %s = %q", text,
+		strings.Join(others, ", "), own, federation.WaitForAll)
 }
 
 // ValidateProblem reports the loss and the model that a method with the given options cannot
@@ -117,33 +130,47 @@ func inRounds(name, own string) string {
 func ValidateProblem(c *config.Checker, loss, model string, method *algorithms.Description) {
 	dual := method.Needs.Dual
 	c.Require(model == mtl.ModelLinear || !dual, "problem.model", model,
-		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method", mtl.ModelLinear, method.Name))
+		fmt.Sprintf("must be %q, or the method a primal one such as mb-sgd or fedavg: %s is a dual method",
+			mtl.ModelLinear, method.Name))
 	c.Require(model == mtl.ModelLinear || !method.Needs.Linear, "problem.model", model,
 		fmt.Sprintf("must be %q with %s: a central solver has no other", mtl.ModelLinear, method.Name))
+	c.Require(method.Learns.Models == nil || slices.Contains(method.Learns.Models, model), "problem.model", model,
+		fmt.Sprintf("must be \"%s\" for %s %s", strings.Join(method.Learns.Models, "\" or \""), method.Name,
+			method.Learns.Because))
+	c.Require(method.Learns.Losses == nil || loss == "" || slices.Contains(method.Learns.Losses, loss), "problem.loss",
+		loss, fmt.Sprintf("must be one of %s for %s: others are the logarithm of no likelihood",
+			strings.Join(method.Learns.Losses, ", "), method.Name))
 	of, _ := mtl.LookupLoss(loss)
 	c.Require(of.NewOfScores == nil || !dual, "problem.loss", loss, fmt.Sprintf(
-		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.ScoreLosses(), ", "), method.Name))
+		"must be one of %s, which learn several classes one-vs-rest; or the method must be primal, "+
+			"such as mb-sgd or fedavg: %s is a dual method", strings.Join(mtl.ScoreLosses(), ", "), method.Name))
 }
 
 // ValidateTasks reports a problem without a reference optimum for a method that needs it, and couplings
 // and shared tasks for one whose clients know nothing of each other.
 func ValidateTasks(c *config.Checker, problem *mtl.Config, shared bool, method *algorithms.Description) {
 	needs := &method.Needs
-	c.Require(!needs.Optimum || problem.HasReference(), "problem.optimum_sweeps", problem.OptimumSweeps, fmt.Sprintf(
-		"must be positive, and problem.model \"linear\": %s is the model that the central solver finds", method.Name))
+	c.Require(!needs.Optimum || problem.HasReference(), "problem.optimum.when", problem.OptimumWhen, fmt.Sprintf(
+		"must be \"auto\", and problem.model \"linear\": %s is the model that the central solver finds", method.Name))
 	if !needs.Alone {
 		return
 	}
 	c.Require(problem.Regularizer == mtl.RegIndependent, "problem.regularizer", problem.Regularizer, fmt.Sprintf(
-		"must be %q: clients of %s exchange no messages, and other regularizers couple them; or the method must be mocha", mtl.RegIndependent, method.Name))
-	c.Require(!shared, "data.pool", shared, fmt.Sprintf("must be false, and data.clients_per_task 1: clients of %s exchange no messages, and cannot share a model", method.Name))
+		"must be %q: clients of %s exchange no messages, and other regularizers couple them; "+
+			"or the method must be mocha", mtl.RegIndependent, method.Name))
+	c.Require(!shared, "data.pool", shared,
+		fmt.Sprintf(
+			"must be false, and data.clients_per_task 1: clients of %s exchange no messages, and cannot share a model",
+			method.Name))
 }
 
 // ValidateHubs reports a method whose hubs average by themselves where there are no hubs, and one whose server
 // needs more than the sums of hubs.
 func ValidateHubs(c *config.Checker, hubSize int, method *algorithms.Description) {
-	c.Require(!method.Messages.Single || hubSize == 0, "network.hub_size", hubSize, fmt.Sprintf("must be 0: the server of %s needs the response of each client, and hubs add them up", method.Name))
-	c.Require(method.HubRounds == 0 || hubSize > 0, "network.hub_size", hubSize, fmt.Sprintf("must be positive: hubs of %s average models", method.Name))
+	c.Require(!method.Messages.Single || hubSize == 0, "network.hubs.size", hubSize,
+		fmt.Sprintf("must be 0: the server of %s needs the response of each client, and hubs add them up", method.Name))
+	c.Require(method.HubRounds == 0 || hubSize > 0, "network.hubs.size", hubSize,
+		fmt.Sprintf("must be positive: hubs of %s average models", method.Name))
 }
 
 // validateEpochs reports methods without epochs that could be fewer, for partial work.
@@ -152,7 +179,8 @@ func validateEpochs(c *config.Checker, f *federation.Config, method *algorithms.
 	if f.PartialShare == 0 || epochs >= 2 && epochs == math.Trunc(epochs) {
 		return
 	}
-	want := fmt.Sprintf("must be 0 or the option \"epochs\" of %s a whole number of at least 2, not %g: a part of them is at least one", method.Name, epochs)
+	want := fmt.Sprintf("must be 0 or the option \"epochs\" of %s a whole number of at least 2, not %g: "+
+		"a part of them is at least one", method.Name, epochs)
 	if epochs == 0 {
 		want = fmt.Sprintf("must be 0 for %s, whose option \"epochs\" is 0 or missing", method.Name)
 	}

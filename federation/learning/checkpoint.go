@@ -13,7 +13,7 @@ import (
 var ErrMismatch = replay.ErrMismatch
 
 // Replaying reports whether a resumed run still replays the rounds of its checkpoint.
-func (f *Federation) Replaying() bool { return f.recorder.Replaying() }
+func (f *Federation) Replaying() bool { return f.log.Replaying() }
 
 // Save saves a checkpoint: the log of the method's answers, the coupling if it was updated, and
 // the state of the method. It is for the end of a round of a run with Setup.Checkpoint, whose
@@ -23,7 +23,7 @@ func (f *Federation) Save(c *algorithms.Coder) {
 		c.Fail(fmt.Errorf("method %s has no checkpoints: its description has no state", f.methodName()))
 		return
 	}
-	f.recorder.State(c)
+	f.log.State(c)
 	f.codeCoupling(c)
 	f.method.Stateful.State(c)
 }
@@ -35,9 +35,9 @@ func (f *Federation) record() error {
 	if s.Checkpoint == nil && s.Resume == nil {
 		return nil
 	}
-	f.recorder = replay.Record(f.method, s.Pool)
+	f.log = replay.Record(f.method, s.Pool)
 	if c := s.Resume; c != nil {
-		f.recorder.State(c)
+		f.log.State(c)
 		f.codeCoupling(c)
 		if c.Err() == nil {
 			method, err := s.newMethod(f.coupling)
@@ -48,13 +48,13 @@ func (f *Federation) record() error {
 				return ErrMismatch
 			}
 			method.Stateful.State(c)
-			f.recorder.Resume(method)
+			f.log.Resume(method)
 		}
 		if err := c.Err(); err != nil {
 			return fmt.Errorf("resuming a run: %w", err)
 		}
 	}
-	f.method = f.recorder.Method()
+	f.method = f.log.Method()
 	return nil
 }
 
@@ -76,11 +76,13 @@ func (f *Federation) codeCoupling(c *state.Coder) {
 func (f *Federation) answer(r *results.Round, ask func() error) (err error) {
 	measured, replayed := *r, f.Replaying()
 	r.Thetas = nil // they are answers of their own
-	f.recorder.Answer(func() { err = ask() }, func(c *state.Coder) {
+	f.log.Answer(func() { err = ask() }, func(c *state.Coder) {
 		f.rounds.Code(c, r)
 		c.Uint64(&f.evaluation.hash)
 	})
-	if replayed && (f.recorder.Err() != nil || !results.SameMeasures(results.RoundColumns, &measured, r) || !f.evaluation.declares(r)) {
+	if replayed &&
+		(f.log.Err() != nil || !results.SameMeasures(results.RoundColumns, &measured, r) ||
+			!f.evaluation.declares(r)) {
 		return ErrMismatch
 	}
 	r.Thetas = measured.Thetas

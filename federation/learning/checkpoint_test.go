@@ -11,9 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/compress"
+	"fedsim/algorithms/methods"
 	"fedsim/devices"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
+	"fedsim/federation/servertest"
+	"fedsim/internal/rooms/compress"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/state"
@@ -43,17 +46,22 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 	learning := withConfig(t, plain, cfg)
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
-		protocol := rapid.SampledFrom([]string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First, federation.Asynchronous, federation.Compass}).Draw(rt, "protocol")
-		methods := []string{"mocha", "mb-sgd", "mb-sdca", "fedavg", "fedprox", "fednova", "fedavgm", "fedadam", "fedau", "mifa", "fedvarp", "gossip"}
-		switch protocol {
-		case federation.Asynchronous:
-			methods = []string{"async-mocha", "fedbuff", "fedasync", "ringmaster", "rennala", "rescaled", "ringleader", "fedcompass"}
-		case federation.Compass:
-			methods = []string{"fedcompass"}
-		case federation.WaitForAll:
-			methods = append(methods, "cocoa", "async-mocha", "fedbuff", "fedasync")
-		}
-		method := rapid.SampledFrom(methods).Draw(rt, "method")
+		protocol := rapid.SampledFrom([]string{federation.WaitForAll, protocols.Deadline, protocols.Charged,
+			protocols.First, protocols.Asynchronous, protocols.Compass}).Draw(rt, "protocol")
+		continuous := protocol == protocols.Asynchronous || protocol == protocols.Compass
+		method := rapid.SampledFrom(allMethods(func(d *algorithms.Description) bool {
+			switch {
+			case d.Own || d.State != algorithms.Yes || d.Messages.None || d.Needs.Alone || d.Needs.Optimum ||
+				d.Needs.Linear:
+				return false
+			case protocol == protocols.Compass:
+				return d.Name == "fedcompass"
+			case continuous:
+				return d.Asynchronous == algorithms.Yes
+			default:
+				return !d.Needs.Continuous && (!d.Needs.AllClients || protocol == federation.WaitForAll)
+			}
+		})).Draw(rt, "method")
 		outer := rapid.IntRange(1, 3).Draw(rt, "outer")
 		late := rapid.SampledFrom([]string{federation.Drop, federation.Keep}).Draw(rt, "late")
 		shared, battery := rapid.Bool().Draw(rt, "shared"), rapid.Bool().Draw(rt, "battery")
@@ -61,15 +69,15 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		slow := rapid.Bool().Draw(rt, "overheads")
 		partial := rapid.SampledFrom([]string{"", federation.Keep, federation.Drop}).Draw(rt, "partial")
 		selection := rapid.SampledFrom(append([]string{"", "rotating"}, papersSelectors()...)).Draw(rt, "selection")
-		continuous := protocol == federation.Asynchronous || protocol == federation.Compass
 		if continuous || method == "cocoa" {
 			selection = ""
 		}
 		var codes *compress.Config
 		factory, _ := algorithms.Lookup(method)
-		if about := factory.Describe(factory.Options(), mtl.Shape{}); about.Messages.Coded && rapid.Bool().Draw(rt, "compress") {
+		if about := factory.Describe(factory.Options(), mtl.Shape{}); about.Messages.Coded &&
+			rapid.Bool().Draw(rt, "compress") {
 			codes = coded(compress.TopK, rapid.SampledFrom([]string{compress.None, compress.Float16}).Draw(rt, "down"))
-			if !about.Needs.Dual && method != "mb-sgd" && rapid.Bool().Draw(rt, "increments") {
+			if !about.Needs.Dual && method != "mb-sgd" && method != "fedu" && rapid.Bool().Draw(rt, "increments") {
 				codes.Down = compress.Sign
 			}
 			if method == "async-mocha" {
@@ -86,26 +94,32 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		make := func() Setup {
 			return world(t, method, protocol, func(s *Setup) {
 				busyNetwork(s)
-				s.Problem, s.Seed, s.Compression = learning, seed, codes
-				s.Schedule.Outer, s.Schedule.Rounds, s.Schedule.EvalEvery, s.Schedule.ThetaEvery = outer, 4, every, measured
+				s.Problem, s.Seed, s.Coding = learning, seed, codes.Codes()
+				s.Schedule.Outer, s.Schedule.Rounds, s.Schedule.EvalEvery, s.Schedule.ThetaEvery = outer, 4, every,
+					measured
 				s.Hooks = bounded()
 				s.Config.ServerGFLOPS = server
-				if stop > 0 {
+				if stop > 0 && continuous {
 					stopsOld(s, stop, true)
 				}
 				if churn {
-					s.Availability, s.Faults.OnReturn = coins{seed, 0.8}, devices.Resume
+					s.Availability, s.Faults.OnReturn = servertest.Coins{Seed: seed, Share: 0.8}, devices.Resume
 				}
 				if slow {
 					overheads(s)
 				}
-				if shared {
+				switch {
+				case method == "hierfavg":
+					behind(s, 2)
+					s.Options.(*methods.HierFAvgOptions).HubRounds = 3
+				case shared:
 					s.Network.ServerDownMbps, s.Network.ServerUpMbps = 1, 0.5
 				}
-				if polling {
+				if polling && method != "hierfavg" {
 					polls(s)
 				}
-				if battery && protocol != federation.WaitForAll { // which may wait forever for a device whose battery is too small
+				// which may wait forever for a device whose battery is too small
+				if battery && protocol != federation.WaitForAll {
 					joules(s, 20)
 					s.Devices.ChargeW = 20
 				}
@@ -115,14 +129,18 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				if partial != "" && !continuous && setEpochs(s, 4) {
 					s.Config.PartialShare, s.Config.Partial = 0.5, partial
 				}
+				if method == "hierfavg" {
+					late = federation.Drop
+				}
 				switch protocol {
-				case federation.First:
+				case protocols.First:
 					s.Config.Over, s.Config.Late = 1.5, late
-				case federation.Deadline:
+				case protocols.Deadline:
 					s.Config.DeadlineS, s.Config.Late, s.Config.Retries = 0.8, late, 1
+					s.AnyDeadline = true // methods with several models take longer
 				}
 				if s.Config.Late == federation.Keep && (method == "fedavg" || method == "fedprox") {
-					s.Config.LateWeights = federation.LateREFL
+					s.Config.Late = federation.KeepREFL
 				}
 				if o, ok := s.Options.(*algorithms.CoCoAOptions); ok {
 					o.Theta, o.MaxEpochs = 0.3, 1 // devices are short of theta now and then
@@ -151,7 +169,9 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 		if err := same(whole.Rounds, out.Rounds); err != nil {
 			rt.Fatalf("resumed after round %d: %v", h+1, err)
 		}
-		if out.EventHash != whole.EventHash || out.ModelHash != whole.ModelHash || out.Steps != whole.Steps || out.Capped != whole.Capped || out.Events != whole.Events || out.Status != whole.Status || !slices.Equal(out.Warnings, whole.Warnings) {
+		if out.EventHash != whole.EventHash || out.ModelHash != whole.ModelHash || out.Steps != whole.Steps ||
+			out.Capped != whole.Capped || out.Events != whole.Events || out.Status != whole.Status ||
+			!slices.Equal(out.Warnings, whole.Warnings) {
 			rt.Fatalf("resumed after round %d: %+v, want %+v", h+1, out, whole)
 		}
 		if !slices.Equal(told, toldAgain) {
@@ -170,9 +190,9 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 // uninterrupted one, and the journal has no NaN.
 func TestUnknownThetasAreResumed(t *testing.T) {
 	setup := func() Setup {
-		return world(t, "mocha", federation.Deadline, func(s *Setup) {
+		return world(t, "mocha", protocols.Deadline, func(s *Setup) {
 			busyNetwork(s)
-			s.Availability, s.Faults.OnReturn = coins{testSeed, 0.8}, devices.Resume
+			s.Availability, s.Faults.OnReturn = servertest.Coins{Seed: testSeed, Share: 0.8}, devices.Resume
 			s.Config.DeadlineS, s.Config.Late, s.Schedule.ThetaEvery = 0.8, federation.Keep, 1
 		})
 	}
@@ -209,7 +229,7 @@ func TestUnknownThetasAreResumed(t *testing.T) {
 // Truncated checkpoints and those of other runs are refused.
 func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 	racetest.Skip(t, "damages checkpoints, which one goroutine reads")
-	s := world(t, "mocha", federation.Deadline, busyNetwork)
+	s := world(t, "mocha", protocols.Deadline, busyNetwork)
 	checkpoints := withCheckpoints(&s)
 	run(t, s)
 	b := (*checkpoints)[4]
@@ -225,13 +245,13 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 	for what, change := range map[string]func(*Setup){
 		"another seed":  func(s *Setup) { s.Seed++ },
 		"a slower link": func(s *Setup) { s.Network.UplinkMbps /= 2 },
-		"more drops":    func(s *Setup) { s.Faults.DropProbability = 0.5 },
+		"more drops":    func(s *Setup) { s.Faults.DropProbability.All = 0.5 },
 	} {
 		if err := resume(b, change); !errors.Is(err, ErrMismatch) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	other := world(t, "mb-sgd", federation.Deadline, nil)
+	other := world(t, "mb-sgd", protocols.Deadline, nil)
 	other.Resume = state.Reading(bytes.NewReader(b))
 	if _, err := New(other); err == nil {
 		t.Error("mb-sgd resumes from a checkpoint of mocha")
@@ -240,7 +260,7 @@ func TestCheckpointOfAnotherRunIsRefused(t *testing.T) {
 
 // resumeFrom resumes a run of MOCHA with faults, under a changed setup.
 func resumeFrom(t testing.TB, checkpoint []byte, change func(*Setup)) error {
-	s := world(t, "mocha", federation.Deadline, func(s *Setup) {
+	s := world(t, "mocha", protocols.Deadline, func(s *Setup) {
 		busyNetwork(s)
 		if change != nil {
 			change(s)
@@ -259,7 +279,7 @@ func resumeFrom(t testing.TB, checkpoint []byte, change func(*Setup)) error {
 // negative, and every device exists.
 func TestCorruptCheckpoints(t *testing.T) {
 	racetest.Skip(t, "damages checkpoints, which one goroutine reads")
-	s := world(t, "mocha", federation.Deadline, busyNetwork)
+	s := world(t, "mocha", protocols.Deadline, busyNetwork)
 	checkpoints := withCheckpoints(&s)
 	run(t, s)
 	refused, every := 0, 3
@@ -282,7 +302,7 @@ func TestCorruptCheckpoints(t *testing.T) {
 
 // FuzzCheckpoint resumes runs from corrupt checkpoints: each is refused, or the run ends.
 func FuzzCheckpoint(f *testing.F) {
-	s := world(f, "mocha", federation.Deadline, busyNetwork)
+	s := world(f, "mocha", protocols.Deadline, busyNetwork)
 	checkpoints := withCheckpoints(&s)
 	run(f, s)
 	f.Add((*checkpoints)[0])

@@ -9,17 +9,18 @@ import (
 	"fedsim/config"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/racetest"
 	"fedsim/results"
 )
 
 // Only those that are asked take part, are waited for, or change.
 func TestASampleTakesPart(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
+	for _, protocol := range []string{federation.WaitForAll, protocols.Deadline, protocols.Charged} {
 		f := start(t, world(t, "mocha", protocol, func(s *Setup) {
-			s.Config.Clients = 3
+			s.Config.Clients.Count = 3
 			if protocol != federation.WaitForAll {
-				s.Faults.DropProbability = 0.2
+				s.Faults.DropProbability.All = 0.2
 			}
 		}))
 		f.clients.Begin()
@@ -30,13 +31,15 @@ func TestASampleTakesPart(t *testing.T) {
 			}
 			r := f.runRound()
 			if r.Participants+r.Dropped+r.Late != 3 {
-				t.Errorf("%s, round %d: %d took part, %d dropped, %d late: want 3 together", protocol, h, r.Participants, r.Dropped, r.Late)
+				t.Errorf("%s, round %d: %d took part, %d dropped, %d late: want 3 together", protocol, h,
+					r.Participants, r.Dropped, r.Late)
 			}
 			if protocol == federation.WaitForAll && r.Participants != 3 {
 				t.Errorf("round %d: %d took part, want all 3 asked", h, r.Participants)
 			}
 			for k := range f.setup.Clients {
-				if !slices.Contains(f.server.CurrentRound().Asked(), int32(k)) && !slices.Equal(before[k], f.method.Model().Duals[k]) {
+				if !slices.Contains(f.server.CurrentRound().Asked(), int32(k)) &&
+					!slices.Equal(before[k], f.method.Model().Duals[k]) {
 					t.Errorf("%s, round %d: device %d was not asked and has changed", protocol, h, k)
 				}
 			}
@@ -44,41 +47,13 @@ func TestASampleTakesPart(t *testing.T) {
 	}
 }
 
-// A device that is not asked may die and come back without anyone waiting.
-func TestBatteriesOfThoseNotAsked(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline} {
-		f := start(t, world(t, "mocha", protocol, func(s *Setup) {
-			s.Config.Clients = 2
-			joules(s, 6)
-			s.Devices.ChargeW, s.Devices.ReturnLevel = 3, 0.5
-		}))
-		f.clients.Begin()
-		died := false
-		for h := range 200 {
-			r := f.runRound()
-			if f.server.Stalled() != "" {
-				t.Fatal(f.server.Stalled())
-			}
-			if protocol == federation.WaitForAll && r.Participants != 2 || protocol == federation.Deadline && r.Participants+r.Dropped+r.Late != 2 {
-				t.Fatalf("%s, round %d: %d took part, %d dropped, %d late: 2 were asked", protocol, h, r.Participants, r.Dropped, r.Late)
-			}
-			for k := range f.setup.Clients {
-				died = died || f.clients.Batteries().Depleted(k) && !slices.Contains(f.server.CurrentRound().Asked(), int32(k))
-			}
-		}
-		if !died {
-			t.Errorf("%s: no device was flat while others were asked: the test shows nothing", protocol)
-		}
-	}
-}
-
 func TestMoreClientsThanDevicesAreRefused(t *testing.T) {
-	_, err := New(world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Config.Clients = 8 }))
+	_, err := New(world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Config.Clients.Count = 8 }))
 	var problem config.Problem
 	if !errors.As(err, &problem) || problem.Key != "federation.clients_per_round" {
 		t.Errorf("8 clients of 7 devices: %v", err)
 	}
-	_, err = New(world(t, "cocoa", federation.WaitForAll, func(s *Setup) { s.Config.Clients = 3 }))
+	_, err = New(world(t, "cocoa", federation.WaitForAll, func(s *Setup) { s.Config.Clients.Count = 3 }))
 	if !errors.As(err, &problem) || problem.Key != "federation.clients_per_round" {
 		t.Errorf("cocoa with 3 of 7 devices: %v", err)
 	}
@@ -107,7 +82,7 @@ func (blinking) Available(device int, at engine.Time) (bool, engine.Time) {
 // changes nothing.
 func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
-	for _, protocol := range []string{federation.Deadline, federation.Charged, federation.First} {
+	for _, protocol := range []string{protocols.Deadline, protocols.Charged, protocols.First} {
 		for _, asked := range []int{len(sizes), 5} {
 			var uniform *Outcome
 			for _, selection := range append([]string{"uniform", "data", "speed"}, papersSelectors()...) {
@@ -123,7 +98,8 @@ func TestEverySelectionWaitsForTheFirstDevice(t *testing.T) {
 					uniform = out
 				}
 				if out.Status != results.Done || len(out.Rounds) != 41 {
-					t.Errorf("%s, %s of %d devices: %s after %d rounds: %s", protocol, selection, asked, out.Status, len(out.Rounds)-1, out.Reason)
+					t.Errorf("%s, %s of %d devices: %s after %d rounds: %s", protocol, selection, asked, out.Status,
+						len(out.Rounds)-1, out.Reason)
 				}
 				// When all are asked, the draw decides nothing.
 				if asked == len(sizes) && out.EventHash != uniform.EventHash {

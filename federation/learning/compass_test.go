@@ -12,6 +12,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
@@ -84,12 +85,12 @@ func TestCompassOnTheQuartet(t *testing.T) {
 		for k := range attempts {
 			if n := f.clients.Number(k); n > attempts[k] {
 				attempts[k] = n
-				budget, _ := f.server.Budget(k)
+				budget := f.server.Attempt(k).Limit
 				got = append(got, moment{now, k + 1, []float64{float64(budget) / 2}})
 			}
 		}
 	}
-	s := world(t, "fedcompass", federation.Compass, func(s *Setup) {
+	s := world(t, "fedcompass", protocols.Compass, func(s *Setup) {
 		s.Problem = quartet(t)
 		o := s.Options.(*methods.FedCompassOptions)
 		o.Batch, o.Shuffle, o.Step = 0, false, 0.02
@@ -127,7 +128,7 @@ func TestCompassOnTheQuartet(t *testing.T) {
 // compassOptions are options of the scheduler.
 func compassOptions(t testing.TB, fewest, most int, latest float64) any {
 	t.Helper()
-	factory, _ := federation.LookupProtocol(federation.Compass)
+	factory, _ := federation.LookupProtocol(protocols.Compass)
 	o := factory.Options()
 	v := reflect.ValueOf(o).Elem()
 	v.FieldByName("MinSteps").SetInt(int64(fewest))
@@ -141,7 +142,7 @@ func TestCompassGivesStepsWithinItsLimits(t *testing.T) {
 	const fewest, most = 6, 16
 	var f *Federation
 	seen := map[int]bool{}
-	f = start(t, world(t, "fedcompass", federation.Compass, func(s *Setup) {
+	f = start(t, world(t, "fedcompass", protocols.Compass, func(s *Setup) {
 		busyNetwork(s)
 		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 2
 		o := s.Options.(*methods.FedCompassOptions)
@@ -150,8 +151,8 @@ func TestCompassGivesStepsWithinItsLimits(t *testing.T) {
 		s.Schedule.Rounds = 60
 		s.Hooks = &engine.Hooks{Fired: func(engine.Event) {
 			for k := range sizes {
-				if steps, _ := f.server.Budget(k); f.server.Attempt(k).Expected {
-					seen[steps] = true
+				if d := f.server.Attempt(k); d.Expected {
+					seen[d.Limit] = true
 				}
 			}
 		}}

@@ -10,6 +10,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/network"
 )
 
@@ -21,14 +22,16 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 		jitter := rapid.SampledFrom([]float64{0, 0, 0.8}).Draw(r, "jitter")
 		plain := jitter == 0
 		method := rapid.SampledFrom([]string{"mocha", "mb-sdca", "fedavg"}).Draw(r, "method")
-		protocol := rapid.SampledFrom([]string{federation.Deadline, federation.Deadline, federation.First}).Draw(r, "protocol")
+		protocol := rapid.SampledFrom([]string{protocols.Deadline, protocols.Deadline, protocols.First}).
+			Draw(r, "protocol")
 		s := world(t, method, protocol, func(s *Setup) {
 			s.Schedule.Rounds = 4
 			s.Config.DeadlineS = rapid.Float64Range(0.005, 0.06).Draw(r, "deadline")
-			s.Config.Fit = protocol == federation.Deadline && fit
+			s.Config.Fit = protocol == protocols.Deadline && fit
 			s.Config.Margin = rapid.SampledFrom([]float64{0, 0.3}).Draw(r, "margin")
-			if protocol == federation.First {
-				s.Config.Fraction, s.Config.Margin, s.Config.Fit = 1, federation.Defaults().Margin, federation.Defaults().Fit
+			if protocol == protocols.First {
+				s.Config.Clients.Share, s.Config.Margin, s.Config.Fit = 0, federation.Defaults().Margin,
+					federation.Defaults().Fit
 			}
 			ownWork(s)
 			if rapid.Bool().Draw(r, "keep") {
@@ -51,7 +54,8 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 		_, err := New(s)
 		var problem config.Problem
 		switch {
-		case errors.As(err, &problem) && problem.Key == "federation.deadline_s" && strings.Contains(problem.Want, "no response would ever arrive"):
+		case errors.As(err, &problem) && problem.Key == "federation.deadline_s" &&
+			strings.Contains(problem.Want, "no response would ever arrive"):
 			s.AnyDeadline = true
 			for _, round := range run(t, s).Rounds {
 				if round.Participants > 0 {
@@ -60,7 +64,7 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 			}
 		case err != nil:
 			r.Fatal(err)
-		case plain && s.Config.Fit && protocol == federation.Deadline:
+		case plain && s.Config.Fit && protocol == protocols.Deadline:
 			if got := run(t, s).Rounds[1].Participants; got == 0 {
 				r.Fatalf("a deadline of %g s is not refused, and nobody answers", s.Config.DeadlineS)
 			}
@@ -68,7 +72,8 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 	})
 	// Neither case above is empty.
 	for deadline, refused := range map[float64]bool{0.005: true, 1: false} {
-		s := world(t, "mocha", federation.Deadline, func(s *Setup) { s.Config.DeadlineS, s.Config.Fit = deadline, true })
+		s := world(t, "mocha", protocols.Deadline,
+			func(s *Setup) { s.Config.DeadlineS, s.Config.Fit = deadline, true })
 		_, err := New(s)
 		if (err != nil) != refused {
 			t.Errorf("a deadline of %g s: %v", deadline, err)
@@ -81,7 +86,7 @@ func TestRefusedDeadlinesAreNeverMet(t *testing.T) {
 
 // ownWork gives the method an amount of work where the protocol does not limit it.
 func ownWork(s *Setup) {
-	if s.Config.Fit && s.Config.Protocol == federation.Deadline {
+	if s.Config.Fit && s.Config.Protocol == protocols.Deadline {
 		return
 	}
 	switch o := s.Options.(type) {
@@ -94,10 +99,12 @@ func ownWork(s *Setup) {
 
 // Both numbers are in the message: of 64+8d bytes each way over 1 Mbit/s and 10 ms there and back.
 func TestDeadlineBelowTheShortestResponse(t *testing.T) {
-	s := world(t, "mocha", federation.Deadline, func(s *Setup) { s.Config.DeadlineS, s.Config.Fit = 0.01, false; ownWork(s) })
+	s := world(t, "mocha", protocols.Deadline,
+		func(s *Setup) { s.Config.DeadlineS, s.Config.Fit = 0.01, false; ownWork(s) })
 	_, err := New(s)
 	const want = "federation.deadline_s = 0.01: must be at least 0.01"
-	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "for download and upload, so that no response would ever arrive") {
+	if err == nil || !strings.HasPrefix(err.Error(), want) ||
+		!strings.HasSuffix(err.Error(), "for download and upload, so that no response would ever arrive") {
 		t.Errorf("%v, want %s...", err, want)
 	}
 	s.Config.Late = federation.Keep

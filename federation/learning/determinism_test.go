@@ -8,6 +8,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/racetest"
 )
@@ -29,11 +30,13 @@ func stormy(s *Setup) {
 // queue, and with hooks or without.
 func TestSameBitsWhateverComputesThem(t *testing.T) {
 	for _, c := range []struct{ method, protocol string }{
-		{"mocha", federation.WaitForAll}, {"mocha", federation.Deadline}, {"mocha", federation.Charged}, {"cocoa", federation.WaitForAll},
-		{"mb-sdca", federation.Deadline}, {"mb-sdca", federation.Charged}, {"mb-sgd", federation.WaitForAll}, {"mb-sgd", federation.Deadline},
-		{"fedavg", federation.Deadline}, {"async-mocha", federation.Deadline}, {"async-mocha", federation.Asynchronous}, {"fedbuff", federation.Asynchronous},
-		{"fednova", federation.Deadline}, {"fedyogi", federation.Deadline}, {"fedasync", federation.Asynchronous},
-		{"ringleader", federation.Asynchronous}, {"fedcompass", federation.Compass},
+		{"mocha", federation.WaitForAll}, {"mocha", protocols.Deadline}, {"mocha", protocols.Charged},
+		{"cocoa", federation.WaitForAll}, {"mb-sdca", protocols.Deadline}, {"mb-sdca", protocols.Charged},
+		{"mb-sgd", federation.WaitForAll}, {"mb-sgd", protocols.Deadline}, {"fedavg", protocols.Deadline},
+		{"async-mocha", protocols.Deadline}, {"async-mocha", protocols.Asynchronous},
+		{"fedbuff", protocols.Asynchronous}, {"fednova", protocols.Deadline}, {"fedyogi", protocols.Deadline},
+		{"fedasync", protocols.Asynchronous}, {"ringleader", protocols.Asynchronous},
+		{"fedcompass", protocols.Compass},
 	} {
 		t.Run(c.method+"/"+c.protocol, func(t *testing.T) {
 			scene := func(workers int, queue string, hooks *engine.Hooks) *Outcome {
@@ -51,7 +54,8 @@ func TestSameBitsWhateverComputesThem(t *testing.T) {
 			}
 			first := scene(1, "", nil)
 			if first.Status != "done" || first.Events == 0 || first.EventHash == 0 || first.ModelHash == 0 {
-				t.Fatalf("%s (%s) after %d events, hashes %x and %x", first.Status, first.Reason, first.Events, first.EventHash, first.ModelHash)
+				t.Fatalf("%s (%s) after %d events, hashes %x and %x", first.Status, first.Reason, first.Events,
+					first.EventHash, first.ModelHash)
 			}
 			for i, queue := range engine.Queues() {
 				t.Run(queue, func(t *testing.T) {
@@ -87,7 +91,9 @@ func TestSeedsDiffer(t *testing.T) {
 	for seed := range uint64(4) {
 		for _, p := range []float64{0.1, 0.3} {
 			name := fmt.Sprintf("seed %d, p = %g", seed, p)
-			out := run(t, world(t, "mocha", federation.Charged, func(s *Setup) { s.Seed, s.Faults.DropProbability = seed, p }))
+			out := run(t,
+				world(t, "mocha", protocols.Charged,
+					func(s *Setup) { s.Seed, s.Faults.DropProbability.All = seed, p }))
 			if other, ok := seen[out.EventHash]; ok {
 				t.Errorf("%s has the events of %s", name, other)
 			}
@@ -95,47 +101,6 @@ func TestSeedsDiffer(t *testing.T) {
 				t.Errorf("%s has the model of %s", name, other)
 			}
 			seen[out.EventHash], models[out.ModelHash] = name, name
-		}
-	}
-}
-
-// p = 0 equals no fault model, whatever strike says.
-func TestNoProbabilityIsNoFaultModel(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
-		none := run(t, world(t, "mocha", protocol, different))
-		for _, where := range []string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom} {
-			for name, change := range map[string]func(*devices.Faults){
-				"p":   func(f *devices.Faults) { f.DropProbability = 0 },
-				"p_t": func(f *devices.Faults) { f.DropProbabilityPerDevice = make([]float64, len(sizes)) },
-				"p^h": func(f *devices.Faults) { f.DropProbabilityByRound = []float64{0, 0} },
-			} {
-				zero := run(t, world(t, "mocha", protocol, func(s *Setup) {
-					different(s)
-					s.Faults.DropPhase = where
-					change(&s.Faults)
-				}))
-				if err := same(zero, none); err != nil {
-					t.Errorf("%s: %s = 0 at %s: %v", protocol, name, where, err)
-				}
-			}
-		}
-	}
-}
-
-// The ways of giving a probability are one fault model.
-func TestEqualProbabilitiesAreOneFaultModel(t *testing.T) {
-	scene := func(change func(*devices.Faults)) *Outcome {
-		return run(t, world(t, "mocha", federation.Deadline, func(s *Setup) {
-			s.Faults.DropPhase = devices.AtRandom
-			change(&s.Faults)
-		}))
-	}
-	one := scene(func(f *devices.Faults) { f.DropProbability = 0.4 })
-	each := scene(func(f *devices.Faults) { f.DropProbabilityPerDevice = []float64{0.4, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4} })
-	rounds := scene(func(f *devices.Faults) { f.DropProbabilityByRound = []float64{0.4} })
-	for _, other := range []*Outcome{each, rounds} {
-		if err := same(one, other); err != nil {
-			t.Error(err)
 		}
 	}
 }
@@ -149,13 +114,14 @@ func TestMethodsFaceTheSameStragglers(t *testing.T) {
 		down, up                  engine.Time
 	}
 	for _, c := range []struct{ protocol, strike string }{
-		{federation.Charged, devices.AtStart}, {federation.Charged, devices.AtRandom}, {federation.Deadline, devices.AtStart}, {federation.Deadline, devices.AtCompute},
+		{protocols.Charged, devices.AtStart}, {protocols.Charged, devices.AtRandom},
+		{protocols.Deadline, devices.AtStart}, {protocols.Deadline, devices.AtCompute},
 	} {
 		var fates [2][]fate
 		var drops int
 		for i, method := range []string{"mocha", "mb-sgd"} {
 			f := start(t, world(t, method, c.protocol, func(s *Setup) {
-				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, c.strike
+				s.Faults.DropProbability.All, s.Faults.DropPhase = 0.3, c.strike
 				s.Network.LossProbability, s.Network.Jitter = 0.1, 0.4
 				s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 			}))
@@ -164,11 +130,12 @@ func TestMethodsFaceTheSameStragglers(t *testing.T) {
 				f.runRound()
 				for k := range f.setup.Clients {
 					d, at := f.server.Attempt(int(k)), f.clients.State(k)
-					x := fate{dropped: d.Dropped, down: at.Downlink, up: at.Uplink, downLost: at.DownlinkLost, upLost: at.UplinkLost}
-					if c.protocol == federation.Charged {
+					x := fate{dropped: d.Dropped, down: at.Downlink, up: at.Uplink, downLost: at.DownlinkLost,
+						upLost: at.UplinkLost}
+					if c.protocol == protocols.Charged {
 						x.budget = int(f.budget(k))
 					}
-					if c.protocol == federation.Deadline && at.UplinkLost {
+					if c.protocol == protocols.Deadline && at.UplinkLost {
 						// An answer that is lost is late or dropped, whichever the
 						// length of the computation makes it.
 						x.dropped = false
@@ -200,13 +167,13 @@ func TestMethodsFaceTheSameStragglers(t *testing.T) {
 // streams are its own. With a diagonal coupling even the model's rows are.
 func TestDevicesAreIndependent(t *testing.T) {
 	scene := func(n int) *Federation {
-		f := start(t, world(t, "mocha", federation.Charged, func(s *Setup) {
+		f := start(t, world(t, "mocha", protocols.Charged, func(s *Setup) {
 			s.Problem = randomProblem(t, features, sizes[:n]...)
 			cfg := s.Problem.Config
 			cfg.Regularizer = "independent"
 			s.Problem = withConfig(t, s.Problem, cfg)
 			s.Problem.Regularizer = fixedScale{0.5}
-			s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtRandom
+			s.Faults.DropProbability.All, s.Faults.DropPhase = 0.3, devices.AtRandom
 			s.Network.Jitter, s.Network.LossProbability, s.Network.RateSpread = 0.4, 0.1, 0.5
 		}))
 		f.clients.Begin()
@@ -219,7 +186,9 @@ func TestDevicesAreIndependent(t *testing.T) {
 		many.runRound()
 		for k := range few.setup.Clients {
 			a, b := few.server.Attempt(int(k)), many.server.Attempt(int(k))
-			if few.budget(k) != many.budget(k) || a.Dropped != b.Dropped || a.Responded != b.Responded || few.clients.State(k).Downlink != many.clients.State(k).Downlink || few.clients.State(k).Uplink != many.clients.State(k).Uplink {
+			if few.budget(k) != many.budget(k) || a.Dropped != b.Dropped || a.Responded != b.Responded ||
+				few.clients.State(k).Downlink != many.clients.State(k).Downlink ||
+				few.clients.State(k).Uplink != many.clients.State(k).Uplink {
 				t.Fatalf("round %d, device %d: %+v among 4, %+v among 7", h, k, a, b)
 			}
 			for j, x := range few.method.Model().W.Row(k) {

@@ -27,7 +27,8 @@ func TestResumedRunsWarnOfDivergence(t *testing.T) {
 	checkpoints := withCheckpoints(&s)
 	whole := run(t, s)
 	last := whole.Rounds[len(whole.Rounds)-1]
-	if !slices.ContainsFunc(whole.Warnings, func(w results.Warning) bool { return w.About == "diverged" }) || !math.IsNaN(last.Primal) && !math.IsInf(last.Primal, 0) {
+	if !slices.ContainsFunc(whole.Warnings, func(w results.Warning) bool { return w.About == "diverged" }) ||
+		!math.IsNaN(last.Primal) && !math.IsInf(last.Primal, 0) {
 		t.Fatalf("the loss is %g, warnings %v: the test shows nothing", last.Primal, whole.Warnings)
 	}
 	s = setup()

@@ -15,123 +15,118 @@ var (
 	_ federation.Losses     = driver{}
 )
 
-// Solve does the local work of clients, on all cores.
-func (f driver) Solve(listed []int32) (done bool) {
-	together := f.method.About.Batched
-	if together {
-		f.solveTogether(listed)
+// Work does the local work of clients, on all cores.
+func (d driver) Work(due []federation.Due, into []federation.Done) (done bool) {
+	if d.method.About.Batched {
+		d.solveTogether(due, into)
 	} else {
-		f.setup.Pool.For(len(listed), func(i, worker int) {
-			if t := int(listed[i]); f.server.Solves(t) {
-				f.setWork(t, f.method.Solve(f.request(t, worker)))
-			}
+		d.setup.Pool.For(len(due), func(i, worker int) {
+			response := d.method.Solve(d.request(&due[i], worker))
+			into[i] = d.done(int(due[i].Client), &response)
 		})
 	}
-	f.fail(f.nonfinite.err)
-	if f.halt.Halted() {
+	d.fail(d.nonfinite.err)
+	if d.halt.Halted() {
 		return false
 	}
-	for _, t := range listed {
-		if f.server.Solves(int(t)) {
-			f.count.steps += int64(f.server.Attempt(int(t)).Steps)
-		}
+	for i := range into {
+		d.count.steps += int64(into[i].Count)
 	}
 	return true
 }
 
 // solveTogether does the local work of clients in one call.
-func (f *Federation) solveTogether(listed []int32) {
-	var requests []algorithms.Request
-	for _, t := range listed {
-		if f.server.Solves(int(t)) {
-			requests = append(requests, f.request(int(t), 0))
-		}
-	}
-	if len(requests) == 0 {
+func (f *Federation) solveTogether(due []federation.Due, into []federation.Done) {
+	if len(due) == 0 {
 		return
 	}
-	works := make([]algorithms.Work, len(requests))
-	f.method.Batched.SolveAll(requests, works)
-	for i := range works {
-		f.setWork(requests[i].Device, works[i])
+	requests, responses := make([]algorithms.Request, len(due)), make([]algorithms.Response, len(due))
+	for i := range due {
+		requests[i] = f.request(&due[i], 0)
+	}
+	f.method.Batched.SolveAll(requests, responses)
+	for i := range responses {
+		into[i] = f.done(requests[i].Device, &responses[i])
 	}
 }
 
-func (f *Federation) request(t, worker int) algorithms.Request {
-	steps := algorithms.NoLimit
-	if budget, limited := f.server.Budget(t); limited {
-		steps = budget
+func (f *Federation) request(due *federation.Due, worker int) algorithms.Request {
+	client, steps := int(due.Client), algorithms.NoLimit
+	if due.Steps != federation.Unlimited {
+		steps = int(due.Steps)
 	}
 	return algorithms.Request{
-		Device: t, Round: f.server.LocalRound(t), Steps: f.work.within(t, steps), Worker: worker,
-		Stream: rng.New(f.setup.Seed, rng.Solve, t, f.clients.Number(t)), Halt: f.halt,
+		Device: client, Round: int(due.Round), Steps: f.work.within(client, steps), Worker: worker,
+		Stream: rng.New(f.setup.Seed, rng.Solve, client, f.clients.Number(client)), Halt: f.halt,
 	}
 }
 
-// setWork notes the local work of device t.
-func (f *Federation) setWork(t int, work algorithms.Work) {
-	f.examine(t, work.Err)
-	f.server.SetWork(t, work.Steps, f.work.done(t, &work), f.work.responseBytes(work.Values))
+// done returns the local work of a device, and notes what else the method says of it.
+func (f *Federation) done(client int, response *algorithms.Response) federation.Done {
+	f.examine(client, response.Err)
 	if f.count.capped != nil {
-		f.count.capped[t] = work.Capped
+		f.count.capped[client] = response.Capped
+	}
+	return federation.Done{
+		Work: f.work.done(client, response), Count: response.Steps, BytesUp: f.work.responseBytes(response.Values),
 	}
 }
 
 // Commit makes the work of a client final, with the weight that the protocol gives.
-func (f driver) Commit(client int, weight float64) {
-	f.refuseNonFinite(client)
-	f.method.Commit(client, f.late.factorOf(f.Federation, client)*weight)
-	f.countCapped(client)
+func (d driver) Commit(client int, weight float64) {
+	d.refuseNonFinite(client)
+	d.method.Commit(client, d.late.factorOf(d.Federation, client)*weight)
+	d.countCapped(client)
 }
 
 // Discard forgets the work of a client.
-func (f driver) Discard(client int) { f.method.Discard(client) }
+func (d driver) Discard(client int) { d.method.Discard(client) }
 
 // Send fixes the message to a client of a server without rounds.
-func (f driver) Send(client int) (bytes float64) {
-	size, err := f.method.Asynchronous.Send(client)
-	f.fail(err)
-	return f.work.messageBytes(size)
+func (d driver) Send(client int) (bytes float64) {
+	size, err := d.method.Asynchronous.Send(client)
+	d.fail(err)
+	return d.work.messageBytes(size)
 }
 
 // Receive hands the response of a client to the server without rounds.
-func (f driver) Receive(client int) (taken bool, flops float64) {
-	taken, flops, err := f.method.Asynchronous.Receive(client)
-	f.fail(err)
+func (d driver) Receive(client int) (taken bool, flops float64) {
+	taken, flops, err := d.method.Asynchronous.Receive(client)
+	d.fail(err)
 	if taken {
-		f.refuseNonFinite(client)
-		f.countCapped(client)
+		d.refuseNonFinite(client)
+		d.countCapped(client)
 	}
 	return taken, flops
 }
 
 // Obsolete returns the clients of whose work the method has no use any more.
-func (f driver) Obsolete() []int32 {
-	if f.method.About.Obsolete == nil {
+func (d driver) Obsolete() []int32 {
+	if d.method.About.Obsolete == nil {
 		return nil
 	}
-	return f.method.About.Obsolete()
+	return d.method.About.Obsolete()
 }
 
 // Step takes the step of the server on the responses since the last.
-func (f driver) Step() (flops float64) {
-	if !f.method.About.Gathers {
+func (d driver) Step() (flops float64) {
+	if !d.method.About.Gathers {
 		return 0
 	}
-	flops, err := f.method.End()
-	f.fail(err)
+	flops, err := d.method.End()
+	d.fail(err)
 	return flops
 }
 
 // Gather closes a round of a hub.
-func (f driver) Gather(hub int) { f.method.Tiered.Gather(hub) }
+func (d driver) Gather(hub int) { d.method.Tiered.Gather(hub) }
 
 // Withdraw forgets the open round of a hub.
-func (f driver) Withdraw(hub int) { f.method.Tiered.Withdraw(hub) }
+func (d driver) Withdraw(hub int) { d.method.Tiered.Withdraw(hub) }
 
 // countCapped counts an update of capped work that the server has taken.
-func (f *Federation) countCapped(t int) {
-	if f.count.capped != nil && f.count.capped[t] {
+func (f *Federation) countCapped(client int) {
+	if f.count.capped != nil && f.count.capped[client] {
 		f.count.taken++
 	}
 }

@@ -27,7 +27,8 @@ func (e *evaluation) newSample() error {
 		return nil
 	}
 	if m := s.Problem.Tasks(); s.Schedule.EvalClients > m {
-		return config.Problem{Key: "run.eval_clients", Value: s.Schedule.EvalClients, Want: fmt.Sprintf("must be at most %d, the number of clients of the set", m)}
+		return config.Problem{Key: "run.eval_clients", Value: s.Schedule.EvalClients,
+			Want: fmt.Sprintf("must be at most %d, the number of clients of the set", m)}
 	}
 	e.sample = s.Problem.NewSample(s.Schedule.EvalClients, s.Seed)
 	return nil
@@ -108,7 +109,8 @@ func (e *evaluation) atOptimum() (*results.Round, error) {
 // setErrors sets the errors of a round, by rows and over clients.
 func setErrors(r *results.Round, o *mtl.Objective) {
 	r.TrainError, r.TestError, r.ValidationError = o.TrainError, o.TestError, o.ValidationError
-	r.TrainErrorClients, r.TestErrorClients, r.ValidationErrorClients = o.TrainErrorClients, o.TestErrorClients, o.ValidationErrorClients
+	r.TrainErrorClients, r.TestErrorClients, r.ValidationErrorClients = o.TrainErrorClients, o.TestErrorClients,
+		o.ValidationErrorClients
 }
 
 // checkLoss notes the first round whose training loss is not finite.
@@ -124,5 +126,8 @@ func (e *evaluation) warnings() []results.Warning {
 	if e.diverged == 0 {
 		return nil
 	}
-	return []results.Warning{{About: "diverged", Text: fmt.Sprintf("the training loss is not finite from round %d on: the method diverges", e.diverged)}}
+	return []results.Warning{
+		{About: "diverged",
+			Text: fmt.Sprintf("the training loss is not finite from round %d on: the method diverges", e.diverged)},
+	}
 }

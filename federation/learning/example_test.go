@@ -10,6 +10,7 @@ import (
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
 	"fedsim/mtl"
 	"fedsim/network"
 	"fedsim/results"
@@ -33,7 +34,7 @@ func Example() {
 		Shape:    mtl.Shape{Features: 50, Outputs: 1},
 		Factory:  fedavg.Timed(), Options: fedavg.Options(),
 	}
-	s.Config.Protocol, s.Config.Clients, s.Config.Over = federation.First, 2, 1.5
+	s.Config.Protocol, s.Config.Clients.Count, s.Config.Over = protocols.First, 2, 1.5
 	f, err := learning.New(s)
 	if err != nil {
 		fmt.Println(err)

@@ -25,13 +25,13 @@ type Federation struct {
 	outer      int          // the number of outer iterations before the present one
 	evaluation evaluation
 
-	work     workload
-	open     methodMessage
-	late     lateUpdates
-	private  *private // nil: nothing protects updates
-	count    workCount
-	recorder *replay.Recorder // nil: there are no checkpoints
-	rounds   results.RoundCoder
+	work    workload
+	open    methodMessage
+	late    lateUpdates
+	private *private // nil: nothing protects updates
+	count   workCount
+	log     *replay.Log // nil: there are no checkpoints
+	rounds  results.RoundCoder
 
 	nonfinite nonfinite        // the updates that have NaN or an infinity
 	halt      *algorithms.Halt // ends local work of an interrupted run
@@ -74,10 +74,10 @@ func New(s Setup) (*Federation, error) {
 		return nil, err
 	}
 	_, asked := s.Config.Sizes(s.Clients)
-	f.private = s.newPrivate(asked)
-	f.evaluation.named = append(f.evaluation.named, f.private.metrics()...)
 	f.work = workload{f: f, Workload: method.About.Work}
-	f.work.usual = f.work.MessageValues(s.Shape.Values())
+	f.work.usual.down, f.work.usual.up = f.work.MessageValues(s.Shape.Values())
+	f.private = s.newPrivate(asked, f.work.usual.up)
+	f.evaluation.named = append(f.evaluation.named, f.private.metrics()...)
 	c := config.NewChecker()
 	f.check(c, asked)
 	if err := c.Err(); err != nil {
@@ -141,7 +141,7 @@ func (f *Federation) updateCoupling() error {
 	var next mtl.Coupling
 	var err error
 	updated := false
-	f.recorder.Answer(func() {
+	f.log.Answer(func() {
 		next, err = p.Regularizer.Update(f.setup.Pool, p.TaskModels(f.evaluation.model()), p.Config.Floor(f.outer))
 		updated = err == nil
 	}, func(c *algorithms.Coder) { c.Bool(&updated) })
@@ -209,8 +209,9 @@ func (f *Federation) begin() {
 // cohort prepares the messages to the clients that the round asks.
 func (f *Federation) cohort(asked []int32) federation.Cohort {
 	if f.method.About.Messages.Differ {
-		for _, t := range asked {
-			f.clients.SetBytesDownOf(int(t), f.work.messageBytes(f.open.sent.To(int(t)))+f.work.exchangedDown())
+		for _, client := range asked {
+			bytes := f.work.messageBytes(f.open.sent.To(int(client))) + f.work.exchangedDown()
+			f.clients.SetBytesDownOf(int(client), bytes)
 		}
 	}
 	f.openPrivate(asked)

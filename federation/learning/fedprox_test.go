@@ -33,11 +33,15 @@ var fedProxCells = []fedProxCell{
 	{"FedAvg, 0 %", 0, 0, federation.Drop, published{0.8317, 0.1019, 0.0315}, published{0.9272, 0.7425, 0.2390}},
 	{"FedAvg, 50 %", 0, 0.5, federation.Drop, published{0.8334, 0.1069, 0.0338}, published{0.7179, 0.5426, 0.1733}},
 	{"FedAvg, 90 %", 0, 0.9, federation.Drop, published{0.7713, 0.1762, 0.0551}, published{0.8810, 0.7739, 0.2290}},
-	{"FedProx mu=0, 50 %", 0, 0.5, federation.Keep, published{0.8434, 0.0896, 0.0281}, published{0.7925, 0.5771, 0.1853}},
-	{"FedProx mu=0, 90 %", 0, 0.9, federation.Keep, published{0.8522, 0.0835, 0.0263}, published{0.7061, 0.5083, 0.1626}},
+	{"FedProx mu=0, 50 %", 0, 0.5, federation.Keep, published{0.8434, 0.0896, 0.0281},
+		published{0.7925, 0.5771, 0.1853}},
+	{"FedProx mu=0, 90 %", 0, 0.9, federation.Keep, published{0.8522, 0.0835, 0.0263},
+		published{0.7061, 0.5083, 0.1626}},
 	{"FedProx mu=1, 0 %", 1, 0, federation.Keep, published{0.8960, 0.0538, 0.0175}, published{0.3194, 0.1573, 0.0515}},
-	{"FedProx mu=1, 50 %", 1, 0.5, federation.Keep, published{0.8968, 0.0531, 0.0173}, published{0.3207, 0.1579, 0.0517}},
-	{"FedProx mu=1, 90 %", 1, 0.9, federation.Keep, published{0.8955, 0.0534, 0.0174}, published{0.3223, 0.1587, 0.0520}},
+	{"FedProx mu=1, 50 %", 1, 0.5, federation.Keep, published{0.8968, 0.0531, 0.0173},
+		published{0.3207, 0.1579, 0.0517}},
+	{"FedProx mu=1, 90 %", 1, 0.9, federation.Keep, published{0.8955, 0.0534, 0.0174},
+		published{0.3223, 0.1587, 0.0520}},
 }
 
 // fedProxPairs are differences of cells on the same data, by their places in the table, with
@@ -61,7 +65,8 @@ var fedProxPairs = []struct {
 func fedProxRun(t *testing.T, cell fedProxCell, seed uint64, rounds int) (accuracy, loss float64) {
 	t.Helper()
 	cfg := data.Defaults()
-	cfg.Source, cfg.Target, cfg.TestFraction, cfg.Bias, cfg.Seed = data.SourceAlphaBeta, data.TargetClasses, 0.1, true, seed
+	cfg.Source, cfg.Target, cfg.TestFraction, cfg.Bias, cfg.Seed = data.SourceAlphaBeta, data.TargetClasses, 0.1, true,
+		seed
 	cfg.AlphaBeta.Alpha, cfg.AlphaBeta.Beta = 1, 1
 	split, err := data.Prepare(cfg)
 	if err != nil {
@@ -70,8 +75,9 @@ func fedProxRun(t *testing.T, cell fedProxCell, seed uint64, rounds int) (accura
 	problem := mtl.Defaults()
 	problem.Loss, problem.Regularizer = mtl.LossSoftmax, mtl.RegIndependent
 	s := Setup{
-		Setup:    federation.Setup{System: system(seed), Config: federation.Defaults(), Pool: parallel.NewPool(0)},
-		Schedule: Schedule{Outer: 1, Rounds: rounds, EvalEvery: rounds, Optimum: math.NaN(), ClientMetrics: []string{"accuracy", "loss"}},
+		Setup: federation.Setup{System: system(seed), Config: federation.Defaults(), Pool: parallel.NewPool(0)},
+		Schedule: Schedule{Outer: 1, Rounds: rounds, EvalEvery: rounds, Optimum: math.NaN(),
+			ClientMetrics: []string{"accuracy", "loss"}},
 	}
 	if s.Problem, err = mtl.NewProblem(problem, *split); err != nil {
 		t.Fatal(err)
@@ -80,10 +86,11 @@ func fedProxRun(t *testing.T, cell fedProxCell, seed uint64, rounds int) (accura
 		t.Fatal(err)
 	}
 	s.Devices.BatteryWh = batteryNone
-	s.Config.Clients, s.Config.PartialShare, s.Config.Partial = 10, cell.stragglers, cell.partial
+	s.Config.Clients.Count, s.Config.PartialShare, s.Config.Partial = 10, cell.stragglers, cell.partial
 	s.Factory, _ = algorithms.Lookup("fedprox")
 	s.Options = s.Factory.Options()
-	options, err := config.Parse("options", fmt.Appendf(nil, "epochs = 20\nbatch = 10\nstep = 0.01\nmu = %g\n", cell.mu))
+	options, err := config.Parse("options",
+		fmt.Appendf(nil, "epochs = 20\nbatch = 10\nstep = 0.01\nmu = %g\n", cell.mu))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +171,8 @@ func nearCell(t *testing.T, name string, values []float64, want published, devia
 	se := deviation / math.Sqrt(n)
 	combined := math.Hypot(se, want.standardError)
 	apart := (mean - want.mean) / combined
-	t.Logf("%-45s %+.4f (se %.4f), published %+.4f (se %.4f): %+.2f combined standard errors", name, mean, se, want.mean, want.standardError, apart)
+	t.Logf("%-45s %+.4f (se %.4f), published %+.4f (se %.4f): %+.2f combined standard errors", name, mean, se,
+		want.mean, want.standardError, apart)
 	if !(math.Abs(apart) <= 3) {
 		t.Errorf("%s: %.4f is not within three standard errors, %.4f, of %.4f", name, mean, 3*combined, want.mean)
 	}

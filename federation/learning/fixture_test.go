@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +18,9 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
+	_ "fedsim/federation/selectors"
+	"fedsim/federation/servertest"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
@@ -108,11 +109,12 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 		Factory:  factory, Options: factory.Options(),
 	}
 	s.Config.Protocol = protocol
-	if protocol == federation.Deadline {
+	if protocol == protocols.Deadline {
 		s.Config.DeadlineS = 0.5
 	}
 	d := &s.Devices
-	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, idleW, computeW, batteryNone, devices.WhenDepleted
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, idleW, computeW, batteryNone,
+		devices.WhenDepleted
 	n := &s.Network
 	n.DownlinkMbps, n.UplinkMbps, n.RTTms = 1, 1, 10
 	if protocol != federation.WaitForAll {
@@ -126,13 +128,14 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 			o.Batch = 0
 		}
 	}
+	linearParts(&s)
 	if change != nil {
 		change(&s)
 	}
 	if d.ChargeW == 0 && d.Charging == devices.WhenDepleted {
 		d.Charging = devices.Never // no charger unless a test gives one
 	}
-	if o, ok := s.Options.(*methods.FedCompassOptions); ok && protocol != federation.Compass && o.Epochs == 0 {
+	if o, ok := s.Options.(*methods.FedCompassOptions); ok && protocol != protocols.Compass && o.Epochs == 0 {
 		o.Epochs = 1
 	} else if ok && s.Config.ProtocolOptions == nil { // little work, as others have
 		s.Config.ProtocolOptions, o.Batch = compassOptions(t, 1, 4, 1.2), 4
@@ -140,7 +143,13 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 	if s.Problem == nil {
 		s.Problem = randomProblem(t, features, sizes...)
 	}
-	if factory.Describe(s.Options, mtl.Shape{}).Messages.None {
+	about := factory.Describe(s.Options, mtl.Shape{})
+	if about.Learns.Losses != nil && s.Problem.Config.Model == mtl.ModelLinear {
+		cfg := s.Problem.Config
+		cfg.Loss = mtl.LossLogistic
+		s.Problem = withConfig(t, s.Problem, cfg)
+	}
+	if about.Messages.None {
 		cfg := s.Problem.Config
 		cfg.Regularizer = mtl.RegIndependent
 		s.Problem = withConfig(t, s.Problem, cfg)
@@ -162,6 +171,13 @@ func world(t testing.TB, method, protocol string, change func(*Setup)) Setup {
 		t.Fatal(problems)
 	}
 	return s
+}
+
+// linearParts makes methods whose clients keep a part of the model fit the linear models here: they keep a feature.
+func linearParts(s *Setup) {
+	if setOption(s.Options, "Personal", "features") {
+		setOption(s.Options, "Features", []int{0})
+	}
 }
 
 // allMethods returns the registered methods whose description is of some kind.
@@ -219,9 +235,7 @@ func same[T any](a, b T) error {
 	return nil
 }
 
-func near(got, want, tolerance float64) bool {
-	return math.Abs(got-want) <= tolerance*math.Max(1, math.Abs(want))
-}
+var near = servertest.Near
 
 // nanosecond is the resolution of the clock: each length of a phase is rounded
 // to it.
@@ -284,8 +298,8 @@ func mustProblem(t testing.TB, cfg mtl.Config, split data.Split) *mtl.Problem {
 // fixedScale is a regularizer whose coupling does not depend on the number of tasks.
 type fixedScale struct{ scale float64 }
 
-func (r fixedScale) Start(_ *parallel.Pool, m int) (mtl.Coupling, error) {
-	return mtl.Identity{M: m, Scale: r.scale}, nil
+func (f fixedScale) Start(_ *parallel.Pool, m int) (mtl.Coupling, error) {
+	return mtl.Identity{M: m, Scale: f.scale}, nil
 }
 
 func (fixedScale) Update(*parallel.Pool, *data.Matrix, float64) (mtl.Coupling, error) {
@@ -294,31 +308,26 @@ func (fixedScale) Update(*parallel.Pool, *data.Matrix, float64) (mtl.Coupling, e
 
 func (fixedScale) UpdateFLOPs(int, int) float64 { return 0 }
 
-// budget returns how many steps the protocol allows device t.
-func (f *Federation) budget(t int) int32 {
-	steps, _ := f.server.Budget(t)
-	return int32(steps)
+// budget returns how many steps the protocol allows a device.
+func (f *Federation) budget(client int) int32 {
+	return int32(f.server.Attempt(client).Limit)
 }
 
 // workOf returns the local work of a device in the open round.
-func (f *Federation) workOf(t int) algorithms.Work {
-	work, bytes := f.clients.Work(t)
+func (f *Federation) workOf(client int) algorithms.Response {
+	work, bytes := f.clients.Work(client)
 	header := f.clients.MessageBytes(0)
-	return algorithms.Work{Steps: int(f.server.Attempt(int(t)).Steps), FLOPs: work.FLOPs, Values: int((bytes - header) / (f.clients.MessageBytes(1) - header))}
+	return algorithms.Response{Steps: int(f.server.Attempt(int(client)).Steps), FLOPs: work.FLOPs,
+		Values: int((bytes - header) / (f.clients.MessageBytes(1) - header))}
 }
 
-// connected returns what device 0 draws while its radio is awake and moves nothing.
-func connected(f *Federation) float64 {
-	return f.clients.Fleet().IdlePower(0) + f.clients.Links().Radio(0).Active(network.Down, 0)
-}
-
-// draw returns whether and where device t drops in an attempt.
-func (f *Federation) draw(t, round, try int) devices.Drop {
+// draw returns whether and where a device drops in an attempt.
+func (f *Federation) draw(client, round, try int) devices.Drop {
 	drops, err := devices.NewDrops(f.setup.Faults, f.setup.Clients, f.setup.Seed)
 	if err != nil {
 		panic(err)
 	}
-	return drops.Draw(t, round, try)
+	return drops.Draw(client, round, try)
 }
 
 // evaluated returns a round with the metrics of the present model.
@@ -341,10 +350,11 @@ func unevaluated(r results.Round) results.Round {
 	return r
 }
 
-// expectedResponse returns how long selectors expect the response of device t to take.
-func expectedResponse(f *Federation, t int) engine.Time {
-	down, up := f.work.usualBytes(t)
-	return f.clients.ExpectedResponse(t, down, devices.Work{FLOPs: f.work.flops(t, int(f.setup.Rows[t]))}, up)
+// expectedResponse returns how long selectors expect the response of a device to take.
+func expectedResponse(f *Federation, client int) engine.Time {
+	down, up := f.work.usualBytes(client)
+	work := devices.Work{FLOPs: f.work.flops(client, int(f.setup.Rows[client]))}
+	return f.clients.ExpectedResponse(client, down, work, up)
 }
 
 // papersSelectors returns the selectors of papers.
@@ -356,46 +366,16 @@ func papersSelectors() []string {
 	return append(names, paperOort)
 }
 
-// paperOort stands for "oort" with the convention of the paper.
-const paperOort = "oort of the paper"
+const paperOort = servertest.PaperOort
 
 // selectBy sets a selector with options for the world of the tests.
 func selectBy(s *Setup, name string, clients, candidates int) {
-	name, paper := strings.CutSuffix(name, " of the paper")
-	s.Config.Selection, s.Config.Clients = name, clients
-	factory, _ := federation.LookupSelector(name)
-	if factory.Candidates {
-		s.Config.Candidates = candidates
-	}
-	s.Config.SelectionOptions = nil
-	if o := optionsOf(name); o != nil {
-		s.Config.SelectionOptions = o
-	}
-	switch name {
-	case "fedcs":
-		selectorOption(s, "RoundS", 1.0)
-		selectorOption(s, "ReportBytes", 100.0)
-	case "oort":
-		selectorOption(s, "PacerWindow", 2)
-		selectorOption(s, "Participations", 12)
-		if paper {
-			selectorOption(s, "Convention", "paper")
-			selectorOption(s, "PacerStepS", 0.4)
-		}
-	case "tifl":
-		selectorOption(s, "Tiers", 3)
-		selectorOption(s, "Every", 2)
-		selectorOption(s, "Credits", 8)
-	case "refl":
-		selectorOption(s, "PeriodS", 3.0)
-		selectorOption(s, "Slots", 4)
-		selectorOption(s, "Holdoff", 1)
-	}
+	servertest.SelectBy(&s.Config, name, clients, candidates)
 }
 
 // selectorOption sets an option of the selector.
 func selectorOption(s *Setup, key string, value any) {
-	reflect.ValueOf(s.Config.SelectionOptions).Elem().FieldByName(key).Set(reflect.ValueOf(value))
+	servertest.Set(s.Config.SelectionOptions, key, value)
 }
 
 // optionsOf returns the default options of a selector; nil: it has none.
@@ -405,3 +385,8 @@ func optionsOf(name string) config.Options {
 	}
 	return nil
 }
+
+// entries is a journal that stores all entries.
+type entries []federation.Entry
+
+func (en *entries) Note(e federation.Entry) { *en = append(*en, e) }

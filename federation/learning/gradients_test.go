@@ -13,6 +13,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/filetest"
 	"fedsim/mtl"
 )
@@ -64,7 +65,7 @@ func TestGradientsByHand(t *testing.T) {
 		{seconds{1, 2.25, 3.5}, []float64{1, -2, 4}, "rescaled", 0, 4119.0 / 1296, 0}, // c = 1/3, 1/3, 1, 4/9, 5/3, 1/2
 		{seconds{1, 2.25, 3.5}, []float64{1, -2, 4}, "ringleader", 0, 1, 0},           // steps of 1/2 at 3.5 and 4
 	} {
-		out := run(t, world(t, c.method, federation.Asynchronous, func(s *Setup) {
+		out := run(t, world(t, c.method, protocols.Asynchronous, func(s *Setup) {
 			s.Problem, s.Speed, s.Schedule.Rounds = parabolas(t, c.y...), c.times, 2
 			wholeGradients(s, 0.5, c.option, false)
 		}))
@@ -112,16 +113,16 @@ type taken struct {
 	asked, stopped []int32
 }
 
-func (b *taken) Note(e federation.Entry) {
+func (ta *taken) Note(e federation.Entry) {
 	switch {
 	case e.Kind == federation.UpdateTaken:
-		b.who, b.at = append(b.who, int(e.Device)+1), append(b.at, e.To.Seconds())
+		ta.who, ta.at = append(ta.who, int(e.Device)+1), append(ta.at, e.To.Seconds())
 	case e.Kind == federation.AttemptFailed && e.Why == clients.DroppedOut:
-		b.failed = append(b.failed, e.To.Seconds())
+		ta.failed = append(ta.failed, e.To.Seconds())
 	case e.Kind == federation.AttemptStarted:
-		b.asked = append(b.asked, e.Device+1)
+		ta.asked = append(ta.asked, e.Device+1)
 	case e.Kind == federation.AttemptFailed && e.Why == clients.Canceled:
-		b.stopped = append(b.stopped, e.Device+1)
+		ta.stopped = append(ta.stopped, e.Device+1)
 	}
 }
 
@@ -134,7 +135,7 @@ func TestStopsByHand(t *testing.T) {
 		w      float64
 	}{{"ringmaster", 15.0 / 16}, {"rennala", 3.0 / 4}} {
 		var seen taken
-		out := run(t, world(t, c.method, federation.Asynchronous, func(s *Setup) {
+		out := run(t, world(t, c.method, protocols.Asynchronous, func(s *Setup) {
 			s.Problem, s.Speed, s.Schedule.Rounds, s.Journal = parabolas(t, 1, -2), seconds{1, 2.5}, 2, &seen
 			wholeGradients(s, 0.5, 2, true)
 		}))
@@ -148,8 +149,9 @@ func TestStopsByHand(t *testing.T) {
 		if !slices.Equal(seen.who, []int{1, 1, 1, 1}) || !slices.Equal(seen.stopped, []int32{2, 2}) || late != 2 {
 			t.Errorf("%s: takes %v, stops %v, %d late", c.method, seen.who, seen.stopped, late)
 		}
-		// Four gradients, of 4 FLOPs and 5 for the step at D = 1, and twice two of 2.5 seconds of one. Messages of a header of 64 bytes and a value; those that are
-		// sent at the end do not count. Both devices compute all the time.
+		// Four gradients, of 4 FLOPs and 5 for the step at D = 1, and twice two of 2.5 seconds of one. Messages of a
+		// header of 64 bytes and a value; those that are sent at the end do not count. Both devices compute all the
+		// time.
 		if want := 9*4 + 9*2*2/2.5; !near(flops, want, 1e-6) {
 			t.Errorf("%s: %.9g FLOPs, want %.9g", c.method, flops, want)
 		}
@@ -166,7 +168,7 @@ func TestStopsByHand(t *testing.T) {
 // been asked again, for a gradient of the same model, which it does not compute. Behind a message of 64 bytes its
 // next one takes (72 + 64)/72 seconds.
 func TestStopsBeforeTheMessageArrives(t *testing.T) {
-	out := run(t, world(t, "rennala", federation.Asynchronous, func(s *Setup) {
+	out := run(t, world(t, "rennala", protocols.Asynchronous, func(s *Setup) {
 		s.Problem, s.Speed, s.Schedule.Rounds = parabolas(t, 1, -2), seconds{1, 1.25}, 2
 		wholeGradients(s, 0.5, 2, true)
 		s.Network.DownlinkMbps = 8 * 72e-6
@@ -180,7 +182,7 @@ func TestStopsBeforeTheMessageArrives(t *testing.T) {
 // obsolete, not when its response is overdue, at 10 seconds.
 func TestStopsOfFailedDevices(t *testing.T) {
 	var seen taken
-	run(t, world(t, "ringmaster", federation.Asynchronous, func(s *Setup) {
+	run(t, world(t, "ringmaster", protocols.Asynchronous, func(s *Setup) {
 		s.Problem, s.Speed, s.Schedule.Rounds, s.Journal = parabolas(t, 1, -2), seconds{1, 10}, 2, &seen
 		s.Faults.Never, s.Faults.DropPhase, s.Seed = []int{1}, devices.AtCompute, 4
 		wholeGradients(s, 0.5, 2, true)
@@ -190,16 +192,17 @@ func TestStopsOfFailedDevices(t *testing.T) {
 	}
 }
 
-// A server of which a step takes 0.25 seconds stops devices when it has done it: at 2.5 seconds, before the response of the
-// second device at 2.6. The first responds at 1, 2.25, 3.5 and 4.75 seconds.
+// A server of which a step takes 0.25 seconds stops devices when it has done it: at 2.5 seconds, before the response of
+// the second device at 2.6. The first responds at 1, 2.25, 3.5 and 4.75 seconds.
 func TestStopsFollowTheServersWork(t *testing.T) {
 	var seen taken
-	out := run(t, world(t, "ringmaster", federation.Asynchronous, func(s *Setup) {
+	out := run(t, world(t, "ringmaster", protocols.Asynchronous, func(s *Setup) {
 		s.Problem, s.Speed, s.Schedule.Rounds, s.Journal = parabolas(t, 1, -2), seconds{1, 2.6}, 2, &seen
 		s.Config.ServerGFLOPS = 8e-9 // a step takes 2 FLOPs
 		wholeGradients(s, 0.5, 2, true)
 	}))
-	if end := out.Rounds[2].TimeS; !near(end, 4.75, 1e-6) || !slices.Equal(seen.who, []int{1, 1, 1, 1}) || !slices.Equal(seen.stopped, []int32{2}) {
+	if end := out.Rounds[2].TimeS; !near(end, 4.75, 1e-6) || !slices.Equal(seen.who, []int{1, 1, 1, 1}) ||
+		!slices.Equal(seen.stopped, []int32{2}) {
 		t.Errorf("takes %v and stops %v until %g s", seen.who, seen.stopped, end)
 	}
 }
@@ -211,7 +214,8 @@ func TestStopsOnQuadratics(t *testing.T) {
 	for _, c := range []struct {
 		of, method               string
 		option, batch, responses int
-	}{{"ringmaster-stop", "ringmaster", 3, 1, 12}, {"ringmaster-stop-R2", "ringmaster", 5, 1, 12}, {"rennala-stop", "rennala", 5, 5, 20}} {
+	}{{"ringmaster-stop", "ringmaster", 3, 1, 12}, {"ringmaster-stop-R2", "ringmaster", 5, 1, 12},
+		{"rennala-stop", "rennala", 5, 5, 20}} {
 		var who []int
 		var at []float64
 		var w []string
@@ -229,7 +233,7 @@ func TestStopsOnQuadratics(t *testing.T) {
 			}
 		}
 		var seen taken
-		out := run(t, world(t, c.method, federation.Asynchronous, func(s *Setup) {
+		out := run(t, world(t, c.method, protocols.Asynchronous, func(s *Setup) {
 			s.Problem, s.Speed, s.Schedule.Rounds, s.Journal = quadratics(t), tau, c.responses/len(tau), &seen
 			wholeGradients(s, 0.1, c.option, true)
 		}))
@@ -275,9 +279,10 @@ func quadratics(t *testing.T) *mtl.Problem {
 // A server that stops devices needs responses without rounds.
 func TestStopsNeedNoRounds(t *testing.T) {
 	for _, method := range []string{"ringmaster", "rennala"} {
-		s := world(t, method, federation.First, func(s *Setup) { stopsOld(s, 1, true) })
+		s := world(t, method, protocols.First, func(s *Setup) { stopsOld(s, 1, true) })
 		_, err := New(s)
-		want := "federation.protocol = \"first\": must be \"asynchronous\", or " + method + " have options.stop = false: a round has one message to a client"
+		want := "federation.protocol = \"first\": must be \"asynchronous\", or " + method +
+			" have options.stop = false: a round has one message to a client"
 		if err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

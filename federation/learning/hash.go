@@ -14,8 +14,8 @@ func HashWeights(w *data.Matrix, rows int) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)
 	var space []float64
-	for t := range rows {
-		for _, x := range mtl.ReadRow(w, t, 0, &space) {
+	for client := range rows {
+		for _, x := range mtl.ReadRow(w, client, 0, &space) {
 			if math.IsNaN(x) {
 				x = math.NaN()
 			}

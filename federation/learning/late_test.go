@@ -8,6 +8,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 )
 
 // weighed notes the factors of the updates that a method takes.
@@ -31,11 +32,10 @@ func (w *weighed) apart(device int) (d, largest float64, compared bool) {
 
 // Late updates have the factors of the rule, those in time have 1.
 func TestWeightsOfLateUpdates(t *testing.T) {
-	const beta = 0.3
 	for rule, want := range map[string]func(w *weighed, device, staleness int) float64{
-		"equal":   func(*weighed, int, int) float64 { return 1 },
-		"inverse": func(_ *weighed, _, s int) float64 { return 1 / float64(s+1) },
-		"refl": func(w *weighed, device, s int) float64 {
+		federation.Keep:       func(*weighed, int, int) float64 { return 1 },
+		federation.KeepDamped: func(_ *weighed, _, s int) float64 { return 1 / float64(s+1) },
+		federation.KeepREFL: func(w *weighed, device, s int) float64 {
 			d, largest, compared := w.apart(device)
 			if !compared { // no update is in time
 				return (1 - beta) / float64(s+1)
@@ -43,9 +43,8 @@ func TestWeightsOfLateUpdates(t *testing.T) {
 			return (1-beta)/float64(s+1) + beta*(1-math.Exp(-d/largest))
 		},
 	} {
-		f := start(t, world(t, "fedavg", federation.First, func(s *Setup) {
-			s.Config.Clients, s.Config.Over, s.Config.Late = 3, 2, federation.Keep
-			s.Config.LateWeights, s.Config.LateBeta = rule, beta
+		f := start(t, world(t, "fedavg", protocols.First, func(s *Setup) {
+			s.Config.Clients.Count, s.Config.Over, s.Config.Late = 3, 2, rule
 			s.Network.Jitter = 0.9
 			s.Schedule.Rounds = 60
 		}))
@@ -74,9 +73,10 @@ func TestWeightsOfLateUpdates(t *testing.T) {
 
 // Methods that cannot weigh or compare updates are refused.
 func TestWeightsOfLateUpdatesNeedAMethod(t *testing.T) {
-	for method, want := range map[string]string{"mocha": "cannot give updates weights", "fednova": "does not compare updates", "fedavg": ""} {
-		_, err := New(world(t, method, federation.First, func(s *Setup) {
-			s.Config.Clients, s.Config.Late, s.Config.LateWeights = 2, federation.Keep, "refl"
+	for method, want := range map[string]string{"mocha": "cannot give updates weights",
+		"fednova": "does not compare updates", "fedavg": ""} {
+		_, err := New(world(t, method, protocols.First, func(s *Setup) {
+			s.Config.Clients.Count, s.Config.Late = 2, federation.KeepREFL
 			setEpochs(s, 1)
 		}))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -6,6 +6,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/algorithms/methods"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/parallel"
 )
 
@@ -18,7 +19,7 @@ type asked struct {
 	late   int // responses taken after their round
 }
 
-func (a *asked) Solve(r algorithms.Request) algorithms.Work {
+func (a *asked) Solve(r algorithms.Request) algorithms.Response {
 	a.byHand.Send(r.Device)
 	a.byHand.Solve(r)
 	return a.Algorithm.Solve(r)
@@ -41,8 +42,8 @@ func (a *asked) Discard(device int) {
 // response is as stale as the model that it has.
 func TestLateDevicesKeepTheModelThatTheyWereSent(t *testing.T) {
 	for _, method := range []string{"fedbuff", "fedasync", "async-mocha", "ringmaster", "ringleader"} {
-		s := world(t, method, federation.First, func(s *Setup) {
-			s.Config.Clients, s.Config.Over, s.Config.Late = 3, 2, federation.Keep
+		s := world(t, method, protocols.First, func(s *Setup) {
+			s.Config.Clients.Count, s.Config.Over, s.Config.Late = 3, 2, federation.Keep
 			s.Network.Jitter = 0.9
 			s.Schedule.Rounds = 60
 			s.Pool = parallel.NewPool(1) // Solve is not called at once for several devices

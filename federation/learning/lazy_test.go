@@ -12,6 +12,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/rooms/traces"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/racetest"
@@ -74,8 +75,10 @@ func (p *population) equal(t testing.TB) []results.Round {
 	if err := same(lazy.Rounds, eager.Rounds); err != nil {
 		t.Fatalf("%+v: %s %q, want %s %q: %v", p, lazy.Status, lazy.Reason, eager.Status, eager.Reason, err)
 	}
-	if lazy.Status != eager.Status || lazy.Reason != eager.Reason || lazy.Steps != eager.Steps || fmt.Sprint(lazy.Warnings) != fmt.Sprint(eager.Warnings) {
-		t.Fatalf("%+v: %s %q %d %v, want %s %q %d %v", p, lazy.Status, lazy.Reason, lazy.Steps, lazy.Warnings, eager.Status, eager.Reason, eager.Steps, eager.Warnings)
+	if lazy.Status != eager.Status || lazy.Reason != eager.Reason || lazy.Steps != eager.Steps ||
+		fmt.Sprint(lazy.Warnings) != fmt.Sprint(eager.Warnings) {
+		t.Fatalf("%+v: %s %q %d %v, want %s %q %d %v", p, lazy.Status, lazy.Reason, lazy.Steps, lazy.Warnings,
+			eager.Status, eager.Reason, eager.Steps, eager.Warnings)
 	}
 	if p.chances.MeanUpS == 0 && p.faults.OutageShare == 0 && lazy.EventHash != eager.EventHash {
 		t.Fatalf("%+v: the events differ", p)
@@ -95,25 +98,28 @@ func TestLazyEqualsEager(t *testing.T) {
 			fixed: rapid.Bool().Draw(rt, "fixed"),
 		}
 		c := &p.config
-		c.Protocol = rapid.SampledFrom([]string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First, federation.Asynchronous}).Draw(rt, "protocol")
-		c.Clients = rapid.IntRange(1, 15).Draw(rt, "clients")
+		c.Protocol = rapid.SampledFrom([]string{federation.WaitForAll, protocols.Deadline, protocols.Charged,
+			protocols.First, protocols.Asynchronous}).Draw(rt, "protocol")
+		c.Clients.Count = rapid.IntRange(1, 15).Draw(rt, "clients")
 		c.Selection = "uniform-rejection"
 		switch c.Protocol {
-		case federation.Asynchronous:
+		case protocols.Asynchronous:
 			p.method = "fedasync"
-		case federation.Deadline:
-			c.DeadlineS, c.Fit, c.Retries = rapid.SampledFrom([]float64{1, 5, 30}).Draw(rt, "deadline"), rapid.Bool().Draw(rt, "fit"), rapid.IntRange(0, 2).Draw(rt, "retries")
+		case protocols.Deadline:
+			c.DeadlineS, c.Fit, c.Retries = rapid.SampledFrom([]float64{1, 5, 30}).Draw(rt, "deadline"),
+				rapid.Bool().Draw(rt, "fit"), rapid.IntRange(0, 2).Draw(rt, "retries")
 			c.Quantile = rapid.SampledFrom([]float64{0, 0.7}).Draw(rt, "quantile")
-		case federation.First:
+		case protocols.First:
 			c.Over, c.Retries = rapid.Float64Range(1, 2).Draw(rt, "over"), rapid.IntRange(0, 2).Draw(rt, "retries")
 			c.DeadlineS = rapid.SampledFrom([]float64{0, 20}).Draw(rt, "limit")
 		}
-		if c.Protocol == federation.Deadline || c.Protocol == federation.First {
+		if c.Protocol == protocols.Deadline || c.Protocol == protocols.First {
 			c.Late = rapid.SampledFrom([]string{federation.Drop, federation.Keep}).Draw(rt, "late")
 			c.MinReports = rapid.SampledFrom([]int{0, 3}).Draw(rt, "reports")
 		}
-		p.faults.DropProbability = rapid.SampledFrom([]float64{0, 0.2}).Draw(rt, "drops")
-		p.faults.DropPhase = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "phase")
+		p.faults.DropProbability.All = rapid.SampledFrom([]float64{0, 0.2}).Draw(rt, "drops")
+		p.faults.DropPhase = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload,
+			devices.AtRandom}).Draw(rt, "phase")
 		p.faults.OnReturn = rapid.SampledFrom([]string{devices.Discard, devices.Resume}).Draw(rt, "return")
 		p.links.LossProbability = rapid.SampledFrom([]float64{0, 0.1}).Draw(rt, "losses")
 		if rapid.Bool().Draw(rt, "outage") {
@@ -121,7 +127,8 @@ func TestLazyEqualsEager(t *testing.T) {
 		}
 		if rapid.Bool().Draw(rt, "chances") {
 			p.chances = traces.DefaultAvailability()
-			p.chances.MeanUpS, p.chances.MeanDownS = rapid.SampledFrom([]float64{4, 60}).Draw(rt, "up"), rapid.SampledFrom([]float64{3, 100}).Draw(rt, "down")
+			p.chances.MeanUpS, p.chances.MeanDownS = rapid.SampledFrom([]float64{4, 60}).Draw(rt, "up"),
+				rapid.SampledFrom([]float64{3, 100}).Draw(rt, "down")
 			p.chances.Daily = rapid.SampledFrom([]float64{0, 0.5}).Draw(rt, "daily")
 		}
 		for _, r := range p.equal(t) {
@@ -141,7 +148,7 @@ func TestLazyPopulationOfABillion(t *testing.T) {
 		n: 1_000_000_000, rounds: 3, method: "fedavg",
 		config: federation.Defaults(), faults: devices.DefaultFaults(), links: network.Defaults(),
 	}
-	p.config.Clients, p.config.Selection = 100, "uniform-rejection"
+	p.config.Clients.Count, p.config.Selection = 100, "uniform-rejection"
 	s := p.setup(true)
 	s.Hooks = &engine.Hooks{Fired: func(e engine.Event) { largest = max(largest, e.Device) }}
 	f := start(t, s)

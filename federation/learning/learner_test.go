@@ -10,6 +10,8 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
+	"fedsim/federation/servertest"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 	"fedsim/results"
@@ -40,17 +42,17 @@ func (a *angles) Begin() (algorithms.Sent, error) {
 	return algorithms.Sent{Size: 1}, nil
 }
 
-func (a *angles) Solve(r algorithms.Request) algorithms.Work {
+func (a *angles) Solve(r algorithms.Request) algorithms.Response {
 	const steps = 5
 	x := a.x
 	for range steps {
 		x -= 0.1 * math.Sin(x-a.of[r.Device])
 	}
 	a.tentative[r.Device] = x - a.x
-	return algorithms.Work{Steps: steps, FLOPs: steps * a.About.Work.StepFLOPs, Values: 1}
+	return algorithms.Response{Steps: steps, FLOPs: steps * a.About.Work.StepFLOPs, Values: 1}
 }
 
-func (a *angles) SolveAll([]algorithms.Request, []algorithms.Work) {
+func (a *angles) SolveAll([]algorithms.Request, []algorithms.Response) {
 	panic("it does not say that it can")
 }
 
@@ -113,12 +115,14 @@ func ownLearner(t testing.TB, protocol string, change func(*Setup)) Setup {
 	s.Factory = algorithms.Factory{Name: "angles",
 		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description {
 			return algorithms.Description{
-				Name: "angles", Evaluated: algorithms.ByMethod, Own: true, State: algorithms.Yes, Losses: algorithms.Yes,
-				Work: algorithms.Workload{StepFLOPs: 20},
+				Name: "angles", Evaluated: algorithms.ByMethod, Own: true, State: algorithms.Yes,
+				Losses: algorithms.Yes,
+				Work:   algorithms.Workload{StepFLOPs: 20},
 			}
 		},
 		New: func(s algorithms.Setup, _ algorithms.Options) (algorithms.Algorithm, error) {
-			a := &angles{Described: algorithms.Described{About: s.Description}, rows: s.Rows, of: make([]float64, len(s.Rows)), tentative: make([]float64, len(s.Rows))}
+			a := &angles{Described: algorithms.Described{About: s.Description}, rows: s.Rows,
+				of: make([]float64, len(s.Rows)), tentative: make([]float64, len(s.Rows))}
 			for k := range a.of {
 				a.of[k] = 1 + 0.3*float64(k-3)
 			}
@@ -130,15 +134,16 @@ func ownLearner(t testing.TB, protocol string, change func(*Setup)) Setup {
 // A learner that is not a linear model runs under every protocol with rounds. Its metrics
 // are recorded, and no sub-optimality.
 func TestALearnerOfItsOwn(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First} {
+	for _, protocol := range []string{federation.WaitForAll, protocols.Deadline, protocols.Charged,
+		protocols.First} {
 		for _, selection := range []string{"uniform", "power-of-choice"} {
 			setup := func() Setup {
 				s := ownLearner(t, protocol, func(s *Setup) {
-					s.Config.Selection, s.Config.Clients, s.Config.Fit = selection, 3, false
+					s.Config.Selection, s.Config.Clients.Count, s.Config.Fit = selection, 3, false
 					s.Schedule.Rounds = 60
-					s.Faults.DropProbability = 0.2
+					s.Faults.DropProbability.All = 0.2
 					if selection == "power-of-choice" {
-						s.Config.Candidates = 5
+						s.Config.SelectionOptions = &federation.CandidateOptions{Candidates: 5}
 					}
 				})
 				s.Schedule.Optimum = 1 // that of another model
@@ -153,7 +158,8 @@ func TestALearnerOfItsOwn(t *testing.T) {
 			if !(last.Primal < 0.5*first.Primal) || last.Primal < 0.5*least {
 				t.Errorf("%s, %s: the loss goes from %g to %g", protocol, selection, first.Primal, last.Primal)
 			}
-			if last.TestError != 0.25 || !math.IsNaN(last.Suboptimality) || !math.IsNaN(last.Dual) || whole.Model != nil {
+			if last.TestError != 0.25 || !math.IsNaN(last.Suboptimality) || !math.IsNaN(last.Dual) ||
+				whole.Model != nil {
 				t.Errorf("%s, %s: %+v", protocol, selection, last)
 			}
 			s = setup()
@@ -161,7 +167,8 @@ func TestALearnerOfItsOwn(t *testing.T) {
 			s.Resume = state.Reading(bytes.NewReader((*saved)[20]))
 			again := run(t, s)
 			if again.ModelHash != whole.ModelHash || again.EventHash != whole.EventHash {
-				t.Errorf("%s, %s: resumed after round 21, the model is %x, want %x", protocol, selection, again.ModelHash, whole.ModelHash)
+				t.Errorf("%s, %s: resumed after round 21, the model is %x, want %x", protocol, selection,
+					again.ModelHash, whole.ModelHash)
 			}
 		}
 	}
@@ -195,7 +202,7 @@ func TestAMethodMustBeAsDescribed(t *testing.T) {
 
 // A learner that fails ends the run after the round, with its error.
 func TestALearnerFails(t *testing.T) {
-	s := ownLearner(t, federation.Charged, nil)
+	s := ownLearner(t, protocols.Charged, nil)
 	whole := s.Factory.New
 	s.Factory.New = func(a algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 		method, err := whole(a, o)
@@ -212,7 +219,8 @@ func TestALearnerFails(t *testing.T) {
 
 // A selector that asks for losses is refused where there are none.
 func TestLossesNeedALearner(t *testing.T) {
-	s := ownLearner(t, federation.WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients, s.Config.Candidates = "power-of-choice", 3, 5 })
+	s := ownLearner(t, federation.WaitForAll,
+		func(s *Setup) { servertest.SelectBy(&s.Config, "power-of-choice", 3, 5) })
 	described(&s, func(d *algorithms.Description) {
 		d.Work = algorithms.Workload{StepFLOPs: 1, Steps: func(rows, allowed int) int { return min(rows, allowed) }}
 	})

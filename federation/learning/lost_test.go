@@ -9,7 +9,7 @@ import (
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/racetest"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
@@ -94,20 +94,20 @@ var ways = []way{
 	{name: "never in the upload", change: func(s *Setup) {
 		s.Faults.Never, s.Faults.DropPhase = []int{5}, devices.AtUpload
 	}, must: []sighting{neverAnswers, struckUpload}},
-	{name: "start", change: func(s *Setup) { s.Faults.DropProbability = 0.4 }, must: []sighting{struckAtStart}},
+	{name: "start", change: func(s *Setup) { s.Faults.DropProbability.All = 0.4 }, must: []sighting{struckAtStart}},
 	{name: "compute", change: func(s *Setup) {
-		s.Faults.DropProbability, s.Faults.DropPhase = 0.4, devices.AtCompute
+		s.Faults.DropProbability.All, s.Faults.DropPhase = 0.4, devices.AtCompute
 	}, must: []sighting{struckCompute}},
 	{name: "upload", change: func(s *Setup) {
-		s.Faults.DropProbability, s.Faults.DropPhase = 0.4, devices.AtUpload
+		s.Faults.DropProbability.All, s.Faults.DropPhase = 0.4, devices.AtUpload
 	}, must: []sighting{struckUpload}},
 	{name: "uniform", change: func(s *Setup) {
-		s.Faults.DropProbability, s.Faults.DropPhase = 0.5, devices.AtRandom
+		s.Faults.DropProbability.All, s.Faults.DropPhase = 0.5, devices.AtRandom
 		s.Network.RTTms = 400 // so that it strikes in the transfers too
 	}, must: []sighting{struckDownload, struckCompute, struckUpload}},
 	{name: "lost transfers", change: func(s *Setup) { s.Network.LossProbability = 0.3 },
 		must: []sighting{downloadLost, uploadLost}},
-	{name: "late", only: federation.Deadline, change: func(s *Setup) { s.Network.Jitter = 1; s.Network.RTTms = 100 },
+	{name: "late", only: protocols.Deadline, change: func(s *Setup) { s.Network.Jitter = 1; s.Network.RTTms = 100 },
 		must: []sighting{missedTheEnd}},
 	{name: "battery", change: func(s *Setup) {
 		// Some rounds' worth of energy, charged in a few rounds' time; transfers
@@ -121,7 +121,7 @@ var ways = []way{
 		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
 		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 		s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 100, 0.5, 0.5, 0.1
-		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
+		s.Faults.DropProbability.All, s.Faults.DropPhase = 0.2, devices.AtRandom
 		s.Config.ServerGFLOPS = 1e-6 // so that devices die while the server works
 	}, must: []sighting{downloadLost, uploadLost, diedComputing, struckCompute, cameBack}},
 	{name: "polls", change: func(s *Setup) {
@@ -129,14 +129,14 @@ var ways = []way{
 		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
 		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
 		s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
-		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
+		s.Faults.DropProbability.All, s.Faults.DropPhase = 0.2, devices.AtRandom
 	}, must: []sighting{downloadLost, uploadLost, struckCompute, cameBack}},
 	{name: "behind hubs", change: func(s *Setup) {
 		s.Network.HubSize = 3
 		s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 40, 0.5, 0.5, 0.2
 		s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
 		s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
-		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtCompute
+		s.Faults.DropProbability.All, s.Faults.DropPhase = 0.2, devices.AtCompute
 	}, must: []sighting{hubsMessageLost, struckCompute, cameBack}},
 }
 
@@ -154,7 +154,7 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	const rounds = 40
 	for _, way := range ways {
-		for _, protocol := range []string{federation.Deadline, federation.Charged} {
+		for _, protocol := range []string{protocols.Deadline, protocols.Charged} {
 			if way.only != "" && way.only != protocol {
 				continue
 			}
@@ -172,7 +172,8 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 						s.Hooks = look(&f, seen)
 					})
 					f = start(t, s)
-					twin, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: 1}, s.Options)
+					twin, err := s.Factory.New(algorithms.Setup{Problem: s.Problem, Coupling: s.Coupling, Workers: 1},
+						s.Options)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -194,7 +195,9 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 								continue
 							}
 							answers++
-							twin.Solve(algorithms.Request{Device: k, Steps: int(f.budget(k)), Stream: rng.New(s.Seed, rng.Solve, k, h)})
+							twin.Solve(
+								algorithms.Request{Device: k, Steps: int(f.budget(k)),
+									Stream: rng.New(s.Seed, rng.Solve, k, h)})
 							twin.Commit(k, 1)
 						}
 						twin.End()
@@ -205,8 +208,9 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 							t.Fatalf("round %d: %d took part, %d dropped, %d late of %d devices, %d of which answered",
 								h, r.Participants, r.Dropped, r.Late, f.setup.Clients, answers)
 						}
-						if protocol == federation.Charged && r.Late != 0 {
-							t.Errorf("round %d: %d devices are late, but protocol %q has no deadline", h, r.Late, federation.Charged)
+						if protocol == protocols.Charged && r.Late != 0 {
+							t.Errorf("round %d: %d devices are late, but protocol %q has no deadline", h, r.Late,
+								protocols.Charged)
 						}
 						r = evaluated(t, f, r)
 						if r.Gap < -1e-9*math.Abs(r.Primal) {
@@ -217,7 +221,8 @@ func TestLostUpdateNeverHappened(t *testing.T) {
 						}
 						took += answers
 						seen[missedTheEnd] += r.Late
-						if s.Faults.DropPhase == devices.AtStart && s.Network.LossProbability == 0 && s.Devices.BatteryWh == devices.Mains {
+						if s.Faults.DropPhase == devices.AtStart && s.Network.LossProbability == 0 &&
+							s.Devices.BatteryWh == devices.Mains {
 							seen[struckAtStart] += r.Dropped
 						}
 						for _, k := range s.Faults.Never {

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
-	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/parallel"
 	"fedsim/mtl"
 )
@@ -16,19 +16,19 @@ import (
 // full makes every coupling of a regularizer a full matrix.
 type full struct{ mtl.Regularizer }
 
-func (r full) Start(pool *parallel.Pool, m int) (mtl.Coupling, error) {
-	c, err := r.Regularizer.Start(pool, m)
+func (f full) Start(pool *parallel.Pool, m int) (mtl.Coupling, error) {
+	c, err := f.Regularizer.Start(pool, m)
 	if err != nil {
 		return nil, err
 	}
 	return fullOf(c)
 }
 
-func (r full) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (mtl.Coupling, error) {
-	if _, ok := r.Regularizer.(mtl.Probabilistic); ok {
-		return covariance(w, r.Regularizer.(mtl.Probabilistic).Lambda, floor)
+func (f full) Update(pool *parallel.Pool, w *data.Matrix, floor float64) (mtl.Coupling, error) {
+	if _, ok := f.Regularizer.(mtl.Probabilistic); ok {
+		return covariance(w, f.Regularizer.(mtl.Probabilistic).Lambda, floor)
 	}
-	c, err := r.Regularizer.Update(pool, w, floor)
+	c, err := f.Regularizer.Update(pool, w, floor)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func TestLowRankRunsEndWhereDenseOnesDo(t *testing.T) {
 		{"mean", func(c *mtl.Config) { c.Regularizer, c.Clusters = mtl.RegMean, "0,1,1,0,2,1,1" }},
 	} {
 		end := func(dense bool) (*Outcome, data.Matrix) {
-			s := world(t, "mocha", federation.Deadline, func(s *Setup) {
+			s := world(t, "mocha", protocols.Deadline, func(s *Setup) {
 				cfg := mtl.Defaults()
 				cfg.OmegaFloor = 1e-3
 				test.change(&cfg)
@@ -103,7 +103,7 @@ func TestLowRankRunsEndWhereDenseOnesDo(t *testing.T) {
 				if dense {
 					s.Problem.Regularizer = full{s.Problem.Regularizer}
 				}
-				s.Faults.DropProbability = 0.2
+				s.Faults.DropProbability.All = 0.2
 				s.Schedule.Outer, s.Schedule.Rounds = 3, 12
 			})
 			f, err := New(s)
@@ -123,8 +123,10 @@ func TestLowRankRunsEndWhereDenseOnesDo(t *testing.T) {
 		}
 		for h, r := range thin.Rounds {
 			want := dense.Rounds[h]
-			if !(math.Abs(r.Primal-want.Primal) < 1e-8*want.Primal) || !(math.Abs(r.Dual-want.Dual) < 1e-8*want.Primal) {
-				t.Fatalf("%s, round %d: P = %.15g, D = %.15g; dense %.15g, %.15g", test.name, h, r.Primal, r.Dual, want.Primal, want.Dual)
+			if !(math.Abs(r.Primal-want.Primal) < 1e-8*want.Primal) ||
+				!(math.Abs(r.Dual-want.Dual) < 1e-8*want.Primal) {
+				t.Fatalf("%s, round %d: P = %.15g, D = %.15g; dense %.15g, %.15g", test.name, h, r.Primal, r.Dual,
+					want.Primal, want.Dual)
 			}
 			if r.Participants != want.Participants {
 				t.Fatalf("%s, round %d: %d took part, dense %d", test.name, h, r.Participants, want.Participants)

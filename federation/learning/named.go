@@ -83,7 +83,8 @@ func (e *evaluation) metric(t results.Target) results.Metric {
 
 // CheckNamed reports errors in the metrics that a method declares, and in values for
 // a model of so many clients. A run stores none of them then.
-func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error {
+func CheckNamed(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue,
+	byClient []algorithms.ClientMetric) error {
 	metrics := named(declared)
 	if err := cmp.Or(results.CheckNamed(metrics), results.CheckOwn(metrics)); err != nil {
 		return err
@@ -125,7 +126,8 @@ func clientMetrics(reported []algorithms.ClientMetric) []results.ClientMetric {
 func (e *evaluation) declares(r *results.Round) bool {
 	declared := results.WithStatistics(e.named)
 	for _, v := range r.Metrics {
-		if !slices.ContainsFunc(declared, func(m results.NamedMetric) bool { return m.Split == v.Split && m.Name == v.Name }) {
+		if !slices.ContainsFunc(declared,
+			func(m results.NamedMetric) bool { return m.Split == v.Split && m.Name == v.Name }) {
 			return false
 		}
 	}

@@ -44,7 +44,7 @@ func TestNetworksInAFederation(t *testing.T) {
 					if c.change != nil {
 						c.change(s)
 					}
-					s.Faults.DropProbability = 0.2
+					s.Faults.DropProbability.All = 0.2
 				})
 				f := start(t, s)
 				out := finish(t, f)
@@ -75,7 +75,8 @@ func TestDualMethodsRefuseNetworks(t *testing.T) {
 			protocol = "asynchronous"
 		}
 		s := deepWorld(t, method, protocol, 1, nil)
-		want := `problem.model = "mlp": must be "linear", or the method a primal one such as mb-sgd or fedavg: ` + method + " is a dual method"
+		want := `problem.model = "mlp": must be "linear", or the method a primal one such as mb-sgd or fedavg: ` +
+			method + " is a dual method"
 		if _, err := New(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", method, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/devices"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 )
 
 // Local learning is MOCHA on tasks that are not coupled, with the same dropouts and the same
@@ -32,11 +33,11 @@ func TestLocalLearningSendsNothing(t *testing.T) {
 			drops := func(s *Setup) {
 				different(s)
 				c.change(s)
-				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtUpload
-				s.Config.Protocol, s.Config.Fit, s.Config.DeadlineS = federation.Deadline, false, 30
+				s.Faults.DropProbability.All, s.Faults.DropPhase = 0.3, devices.AtUpload
+				s.Config.Protocol, s.Config.Fit, s.Config.DeadlineS = protocols.Deadline, false, 30
 				s.Options.(*algorithms.MOCHAOptions).Epochs = 1
 			}
-			s := world(t, "local", federation.Deadline, drops)
+			s := world(t, "local", protocols.Deadline, drops)
 			f := start(t, s)
 			out := finish(t, f)
 			lost := 0
@@ -61,13 +62,15 @@ func TestLocalLearningSendsNothing(t *testing.T) {
 				rate := f.clients.Fleet().Rate(k)
 				least, most = min(least, rate), max(most, rate)
 			}
-			if extra := joules - idle; extra < flops/most*(computeW-idleW)*(1-1e-9) || extra > flops/least*(computeW-idleW)*(1+1e-9) {
-				t.Errorf("%g J beyond idling, for computations of %g to %g J", extra, flops/most*(computeW-idleW), flops/least*(computeW-idleW))
+			if extra := joules - idle; extra < flops/most*(computeW-idleW)*(1-1e-9) ||
+				extra > flops/least*(computeW-idleW)*(1+1e-9) {
+				t.Errorf("%g J beyond idling, for computations of %g to %g J", extra, flops/most*(computeW-idleW),
+					flops/least*(computeW-idleW))
 			}
 			if c.name == "losses" {
 				return // MOCHA loses messages
 			}
-			m := run(t, world(t, "mocha", federation.Deadline, func(s *Setup) {
+			m := run(t, world(t, "mocha", protocols.Deadline, func(s *Setup) {
 				s.Problem = independent
 				drops(s)
 				s.Config.DeadlineS = 1e4
@@ -84,12 +87,13 @@ func TestLocalLearningNeedsTasksOfTheirOwn(t *testing.T) {
 	s := world(t, "local", federation.WaitForAll, nil)
 	s.Problem = randomProblem(t, features, sizes...) // tied to their mean
 	s.Coupling, _ = s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks())
-	if _, err := New(s); err == nil || !strings.Contains(err.Error(), `problem.regularizer = "mean": must be "independent"`) {
+	if _, err := New(s); err == nil ||
+		!strings.Contains(err.Error(), `problem.regularizer = "mean": must be "independent"`) {
 		t.Errorf("coupled tasks: %v", err)
 	}
 	s = world(t, "local", federation.WaitForAll, nil)
 	s.Network.HubSize = 2
-	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "network.hub_size = 2: must be 0") {
+	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "network.hubs.size = 2: must be 0") {
 		t.Errorf("hubs: %v", err)
 	}
 }

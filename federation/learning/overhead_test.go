@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/compress"
 	"fedsim/devices"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
+	"fedsim/internal/rooms/compress"
 )
 
 // The overheads of the tests: 100 ms for local work, 20 ms for a step, a second for 10^6 bytes,
@@ -36,7 +37,7 @@ func TestDeadlinesPlanWithOverheads(t *testing.T) {
 	left := 0.5 - 2*transferS
 	byHand := int32((left - taskS) / (stepFLOPs/rate + stepS + (5*features+2)*8*1e-6))
 	for _, method := range []string{"mocha", "fedavg", "scaffold", "ditto", "apfl", "mb-sgd", "mb-sdca", "feddyn"} {
-		f := start(t, world(t, method, federation.Deadline, func(s *Setup) {
+		f := start(t, world(t, method, protocols.Deadline, func(s *Setup) {
 			steadily(s)
 			setEpochs(s, 0)
 			if method != "mb-sgd" && method != "mb-sdca" {
@@ -53,7 +54,8 @@ func TestDeadlinesPlanWithOverheads(t *testing.T) {
 				t.Errorf("%s: device %d plans %d steps of %g s, %g s are left", method, k, budget, got, left)
 			}
 			if got := f.estimated(k, budget+1); got <= left-nanosecond {
-				t.Errorf("%s: device %d plans %d steps, but %d take %g s of %g s", method, k, budget, budget+1, got, left)
+				t.Errorf("%s: device %d plans %d steps, but %d take %g s of %g s", method, k, budget, budget+1, got,
+					left)
 			} else {
 				limited++
 			}
@@ -71,23 +73,24 @@ func TestDeadlinesPlanWithOverheads(t *testing.T) {
 }
 
 // estimated returns how long so many steps of a client, and its work for messages, take in a plan.
-func (f *Federation) estimated(t, steps int) float64 {
-	batches, traffic := f.work.overheads(t, steps)
-	flops := f.work.flops(t, steps) + f.work.messageFLOPs(f.setup.Shape.Values())
-	return f.clients.Fleet().Seconds(t, devices.Work{FLOPs: flops, Steps: float64(batches), Traffic: traffic})
+func (f *Federation) estimated(client, steps int) float64 {
+	batches, traffic := f.work.overheads(client, steps)
+	flops := f.work.flops(client, steps) + f.work.messageFLOPs(f.setup.Shape.Values())
+	return f.clients.Fleet().Seconds(client, devices.Work{FLOPs: flops, Steps: float64(batches), Traffic: traffic})
 }
 
 // The work on the codes of messages is planned beside steps with overheads: it takes 6 ms.
 func TestDeadlinesPlanWithCodes(t *testing.T) {
 	for ms := range 60 {
-		f := start(t, world(t, "fedavg", federation.Deadline, func(s *Setup) {
+		f := start(t, world(t, "fedavg", protocols.Deadline, func(s *Setup) {
 			steadily(s)
 			setEpochs(s, 0)
 			s.Config.DeadlineS = 0.4 + float64(ms)/1000
-			s.Compression = coded(compress.Float16, compress.None)
+			s.Coding = coded(compress.Float16, compress.None).Codes()
 		}))
 		if r := f.runRound(); r.Late != 0 || r.Participants != f.setup.Clients {
-			t.Fatalf("deadline %g s: %d of %d responses, %d late", f.setup.Config.DeadlineS, r.Participants, f.setup.Clients, r.Late)
+			t.Fatalf("deadline %g s: %d of %d responses, %d late", f.setup.Config.DeadlineS, r.Participants,
+				f.setup.Clients, r.Late)
 		}
 	}
 }
@@ -98,12 +101,12 @@ func TestMethodsDeclareOverheads(t *testing.T) {
 	f := start(t, world(t, "fedavg", federation.WaitForAll, func(s *Setup) { setOption(s.Options, "Batch", 5) }))
 	batches, traffic := f.work.overheads(0, 12)
 	for _, c := range []struct {
-		work algorithms.Work
+		work algorithms.Response
 		want devices.Work
 	}{
-		{algorithms.Work{Steps: 12, FLOPs: 9}, devices.Work{FLOPs: 9, Steps: 3, Traffic: traffic}},
-		{algorithms.Work{Steps: 12, FLOPs: 9, Batches: 7}, devices.Work{FLOPs: 9, Steps: 7, Traffic: traffic}},
-		{algorithms.Work{Steps: 12, FLOPs: 9, Traffic: 5}, devices.Work{FLOPs: 9, Steps: 3, Traffic: 5}},
+		{algorithms.Response{Steps: 12, FLOPs: 9}, devices.Work{FLOPs: 9, Steps: 3, Traffic: traffic}},
+		{algorithms.Response{Steps: 12, FLOPs: 9, Batches: 7}, devices.Work{FLOPs: 9, Steps: 7, Traffic: traffic}},
+		{algorithms.Response{Steps: 12, FLOPs: 9, Traffic: 5}, devices.Work{FLOPs: 9, Steps: 3, Traffic: 5}},
 	} {
 		if got := f.work.done(0, &c.work); got != c.want || batches != 3 {
 			t.Errorf("%+v is %+v, want %+v", c.work, got, c.want)
@@ -114,7 +117,7 @@ func TestMethodsDeclareOverheads(t *testing.T) {
 // A round under "charged" takes what the steps that it charges take, overheads included: 1.2 passes
 // over the 8 rows of the smallest device are 9.6 steps of FLOPs and 9 whole steps.
 func TestChargesHaveOverheads(t *testing.T) {
-	f := start(t, world(t, "mocha", federation.Charged, func(s *Setup) {
+	f := start(t, world(t, "mocha", protocols.Charged, func(s *Setup) {
 		steadily(s)
 		s.Config.StepsHigh = 1.2
 	}))

@@ -11,6 +11,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/racetest"
 	"fedsim/mtl"
 	"fedsim/results"
@@ -50,7 +51,8 @@ func TestSystemsHeterogeneityOfThePaper(t *testing.T) {
 	for _, method := range []string{"mocha", "mb-sdca", "mb-sgd"} {
 		for _, low := range []float64{0.1, 0.9} {
 			t.Run(fmt.Sprintf("%s/%g", method, low), func(t *testing.T) {
-				s := world(t, method, federation.Charged, func(s *Setup) { s.Problem, s.Config.StepsLow = problem, low })
+				s := world(t, method, protocols.Charged,
+					func(s *Setup) { s.Problem, s.Config.StepsLow = problem, low })
 				if s.Config.StepsHigh != 1 || federation.Defaults().StepsLow != 0.1 {
 					t.Fatalf("the defaults are [%g, %g] n_min", federation.Defaults().StepsLow, s.Config.StepsHigh)
 				}
@@ -88,14 +90,15 @@ func TestSystemsHeterogeneityOfThePaper(t *testing.T) {
 // steps in every round.
 func untilSuboptimality(t *testing.T, target float64, most int, change func(*Setup)) (rounds int, last float64) {
 	t.Helper()
-	out := run(t, world(t, "mocha", federation.Charged, func(s *Setup) {
+	out := run(t, world(t, "mocha", protocols.Charged, func(s *Setup) {
 		s.Problem = randomProblem(t, features, sizes...)
 		c, err := s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks())
 		if err != nil {
 			t.Fatal(err)
 		}
 		optimum := s.Problem.Solver(s.Pool, 1e-8, 20_000).Optimize(t.Context(), c, nil)
-		s.Schedule = Schedule{Outer: 1, Rounds: most, EvalEvery: 1, StopAt: results.ToSuboptimality(target), Optimum: optimum.Lower()}
+		s.Schedule = Schedule{Outer: 1, Rounds: most, EvalEvery: 1, StopAt: results.ToSuboptimality(target),
+			Optimum: optimum.Lower()}
 		change(s)
 	}))
 	return len(out.Rounds) - 1, out.Rounds[len(out.Rounds)-1].Suboptimality
@@ -109,7 +112,7 @@ func TestFaultToleranceCostsRoundsInProportion(t *testing.T) {
 	const target = 1e-2
 	base, _ := untilSuboptimality(t, target, 5000, func(s *Setup) {})
 	for _, p := range []float64{0.1, 0.25, 0.5, 0.75, 0.9} {
-		rounds, last := untilSuboptimality(t, target, 5000, func(s *Setup) { s.Faults.DropProbability = p })
+		rounds, last := untilSuboptimality(t, target, 5000, func(s *Setup) { s.Faults.DropProbability.All = p })
 		if last > target {
 			t.Errorf("p = %g: still %g away after %d rounds", p, last, rounds)
 			continue
@@ -128,7 +131,7 @@ func TestFaultToleranceCostsRoundsInProportion(t *testing.T) {
 func TestANodeThatNeverRespondsPreventsConvergence(t *testing.T) {
 	racetest.Skip(t, "compares many runs; shorter tests run the same rounds in parallel")
 	const target = 1e-2
-	converged, _ := untilSuboptimality(t, target, 5000, func(s *Setup) { s.Faults.DropProbability = 0.9 })
+	converged, _ := untilSuboptimality(t, target, 5000, func(s *Setup) { s.Faults.DropProbability.All = 0.9 })
 	_, early := untilSuboptimality(t, target, converged, func(s *Setup) { s.Faults.Never = []int{0} })
 	rounds, late := untilSuboptimality(t, target, 4*converged, func(s *Setup) { s.Faults.Never = []int{0} })
 	if late <= target || rounds != 4*converged {
@@ -142,8 +145,8 @@ func TestANodeThatNeverRespondsPreventsConvergence(t *testing.T) {
 // Lemma ThetaBound with assumption 2: the mean theta_t of every node is at most
 // Theta-bar = p_max + (1-p_max) Theta_max, and so below 1.
 func TestLemmaMeanThetaIsBounded(t *testing.T) {
-	out := run(t, world(t, "mocha", federation.Charged, func(s *Setup) {
-		s.Faults.DropProbability = 0.3
+	out := run(t, world(t, "mocha", protocols.Charged, func(s *Setup) {
+		s.Faults.DropProbability.All = 0.3
 		s.Schedule.Rounds, s.Schedule.ThetaEvery = 30, 1
 	}))
 	n := len(sizes)
@@ -207,7 +210,8 @@ func TestAuthorsTimeAxis(t *testing.T) {
 func TestAuthorsTimeAxisOfCoCoA(t *testing.T) {
 	const rounds = 8
 	s := authorsSetup(t, "cocoa", rounds, []int{5, 9, 7}, func(o algorithms.Options) {
-		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.3, Stop: algorithms.StopTheta, CheckEvery: 0.2, MaxEpochs: 50}
+		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 0.3, Stop: algorithms.StopTheta, CheckEvery: 0.2,
+			MaxEpochs: 50}
 	})
 	f := start(t, s)
 	f.clients.Begin()
@@ -215,8 +219,8 @@ func TestAuthorsTimeAxisOfCoCoA(t *testing.T) {
 	for k := range rounds {
 		r := f.runRound()
 		most := 0
-		for t := range f.setup.Clients {
-			most = max(most, f.workOf(t).Steps)
+		for client := range f.setup.Clients {
+			most = max(most, f.workOf(client).Steps)
 		}
 		different[most] = true
 		axis += float64(most)*8*3 + 100
@@ -261,7 +265,7 @@ func TestStragglersHoldUpCoCoAAndNotMOCHA(t *testing.T) {
 	if most < 1.5*least {
 		t.Errorf("CoCoA's rounds take %g to %g s on links that vary", least, most)
 	}
-	out := run(t, world(t, "mocha", federation.Deadline, slow))
+	out := run(t, world(t, "mocha", protocols.Deadline, slow))
 	if most, least = longest(out); math.Abs(most-least) > 2*nanosecond {
 		t.Errorf("MOCHA's rounds take %g to %g s under a clock cycle", least, most)
 	}
@@ -272,7 +276,7 @@ func TestStragglersHoldUpCoCoAAndNotMOCHA(t *testing.T) {
 	if late == 0 {
 		t.Error("nobody was late")
 	}
-	for _, protocol := range []string{federation.Deadline, federation.Charged} {
+	for _, protocol := range []string{protocols.Deadline, protocols.Charged} {
 		if _, err := New(world(t, "cocoa", protocol, nil)); err == nil {
 			t.Errorf("cocoa was taken under %q", protocol)
 		}
@@ -306,7 +310,9 @@ func TestAnnealedRunsApproachTheJointOptimum(t *testing.T) {
 		out := run(t, s)
 		return out.Rounds[len(out.Rounds)-1].Primal/optimum - 1
 	}
-	if plain, annealed := ends(mtl.UpdateAlternating), ends(mtl.UpdateAnnealed); plain < 0.01 || annealed < 0 || annealed > 5e-3 {
-		t.Errorf("relative to the joint optimum the runs end at %.3g (alternating) and %.3g (annealed)", plain, annealed)
+	if plain, annealed := ends(mtl.UpdateAlternating), ends(mtl.UpdateAnnealed); plain < 0.01 || annealed < 0 ||
+		annealed > 5e-3 {
+		t.Errorf("relative to the joint optimum the runs end at %.3g (alternating) and %.3g (annealed)", plain,
+			annealed)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/tools/parallel"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
@@ -71,7 +71,8 @@ func TestPartialWork(t *testing.T) {
 	for _, share := range []float64{0.3, 0.5, 0.9, 1} {
 		first, _ := epochsOf(t, stragglers(t, "fedavg", federation.WaitForAll, share, federation.Drop, nil))
 		seen := map[int]int{}
-		for _, c := range []struct{ method, partial string }{{"fedavg", federation.Drop}, {"fedavg", federation.Keep}, {"fedprox", federation.Keep}, {"mocha", federation.Keep}} {
+		for _, c := range []struct{ method, partial string }{{"fedavg", federation.Drop}, {"fedavg", federation.Keep},
+			{"fedprox", federation.Keep}, {"mocha", federation.Keep}} {
 			each, out := epochsOf(t, stragglers(t, c.method, federation.WaitForAll, share, c.partial, nil))
 			if !reflect.DeepEqual(each, first) {
 				t.Errorf("p = %g: %s and fedavg face different stragglers", share, c.method)
@@ -80,21 +81,25 @@ func TestPartialWork(t *testing.T) {
 			for h, round := range each {
 				r, of := out.Rounds[h+1], plain.Rounds[h+1]
 				taken, flops := 0, 0.0
-				for t, e := range round {
+				for client, e := range round {
 					if seen[e]++; e == allEpochs {
 						taken++
 					}
-					flops += float64(e) / allEpochs * load.Of(sizes[t], sizes[t]) / pass
+					flops += float64(e) / allEpochs * load.Of(sizes[client], sizes[client]) / pass
 				}
-				if taken != full || slices.ContainsFunc(slices.Collect(values(round)), func(e int) bool { return e < 1 || e > allEpochs }) {
-					t.Fatalf("p = %g, round %d: %v: want %d devices with all of %d epochs", share, h+1, round, full, allEpochs)
+				if taken != full ||
+					slices.ContainsFunc(slices.Collect(values(round)),
+						func(e int) bool { return e < 1 || e > allEpochs }) {
+					t.Fatalf("p = %g, round %d: %v: want %d devices with all of %d epochs", share, h+1, round, full,
+						allEpochs)
 				}
 				late := 0
 				if c.partial == federation.Drop {
 					late = 7 - full
 				}
 				if r.Late != late || r.Participants != 7-late {
-					t.Errorf("%s, p = %g, round %d: %d taken and %d late, want %d and %d", c.method, share, h+1, r.Participants, r.Late, 7-late, late)
+					t.Errorf("%s, p = %g, round %d: %d taken and %d late, want %d and %d", c.method, share, h+1,
+						r.Participants, r.Late, 7-late, late)
 				}
 				if c.method == "mocha" { // steps that do not move cost less
 					continue
@@ -120,7 +125,8 @@ func TestPartialWork(t *testing.T) {
 func TestPartialWorkBesideEpochs(t *testing.T) {
 	for _, method := range []string{"ditto", "scaffold"} {
 		round := func(share float64) (float64, float64) {
-			s := stragglers(t, method, federation.WaitForAll, share, federation.Keep, func(s *Setup) { s.Schedule.Rounds = 1 })
+			s := stragglers(t, method, federation.WaitForAll, share, federation.Keep,
+				func(s *Setup) { s.Schedule.Rounds = 1 })
 			setEpochs(&s, 2)
 			if method == "scaffold" { // with a pass for the gradient
 				reflect.ValueOf(s.Options).Elem().FieldByName("Option").SetString("I")
@@ -130,8 +136,10 @@ func TestPartialWorkBesideEpochs(t *testing.T) {
 		}
 		time, flops := round(0)
 		partTime, partFLOPs := round(1)
-		if math.Abs(partTime-time) > 0.02*time || math.Abs(partFLOPs-flops/2) > 0.02*flops { // half a step of each device
-			t.Errorf("%s: one of two epochs takes %g s and %g FLOPs, all %g s and %g FLOPs", method, partTime, partFLOPs, time, flops)
+		// half a step of each device
+		if math.Abs(partTime-time) > 0.02*time || math.Abs(partFLOPs-flops/2) > 0.02*flops {
+			t.Errorf("%s: one of two epochs takes %g s and %g FLOPs, all %g s and %g FLOPs", method, partTime,
+				partFLOPs, time, flops)
 		}
 	}
 }
@@ -159,19 +167,21 @@ func TestDroppedPartialWorkTeachesNothing(t *testing.T) {
 		}
 		partial = append(partial, p)
 	}
-	absent := run(t, stragglers(t, "fedavg", federation.Deadline, 0, federation.Keep, func(s *Setup) {
+	absent := run(t, stragglers(t, "fedavg", protocols.Deadline, 0, federation.Keep, func(s *Setup) {
 		s.Schedule.Rounds, s.Config.Fit, s.Config.DeadlineS = 1, false, 1000
-		s.Faults.DropProbabilityPerDevice = partial
+		s.Faults.DropProbability.ByDevice = partial
 	}))
 	if dropped.ModelHash != absent.ModelHash {
 		t.Errorf("the model is %x, without those devices %x", dropped.ModelHash, absent.ModelHash)
 	}
-	kept := run(t, stragglers(t, "fedavg", federation.WaitForAll, 0.5, federation.Keep, func(s *Setup) { s.Schedule.Rounds = 1 }))
+	kept := run(t,
+		stragglers(t, "fedavg", federation.WaitForAll, 0.5, federation.Keep, func(s *Setup) { s.Schedule.Rounds = 1 }))
 	if kept.ModelHash == dropped.ModelHash {
 		t.Error("work that the server keeps changes nothing")
 	}
 	all := run(t, stragglers(t, "fedavg", federation.WaitForAll, 1, federation.Drop, nil))
-	if start := all.Rounds[0].Primal; slices.ContainsFunc(all.Rounds, func(r results.Round) bool { return r.Primal != start }) {
+	if start := all.Rounds[0].Primal; slices.ContainsFunc(all.Rounds,
+		func(r results.Round) bool { return r.Primal != start }) {
 		t.Error("the model changes where all work is dropped")
 	}
 }
@@ -179,7 +189,7 @@ func TestDroppedPartialWorkTeachesNothing(t *testing.T) {
 // Under a clock cycle that fits less than all epochs, and under charged steps, a device does
 // its part of the work that fits at its usual speed.
 func TestPartialWorkWithinABudget(t *testing.T) {
-	for _, protocol := range []string{federation.Deadline, federation.Charged} {
+	for _, protocol := range []string{protocols.Deadline, protocols.Charged} {
 		change := func(s *Setup) { s.Config.DeadlineS, s.Schedule.Rounds = 5, 10 }
 		steps := func(share float64) map[string]int {
 			var all entries
@@ -208,7 +218,8 @@ func TestPartialWorkWithinABudget(t *testing.T) {
 				want := max(1, usual[at]*fewEpochs(k, h)/allEpochs)
 				// A mini-batch that is not whole pays a whole update, for which it may give up a row.
 				if partial[at] != want && partial[at] != want-1 {
-					t.Errorf("%s, round %d, device %d: %d steps of %d, want %d", protocol, h+1, k, partial[at], usual[at], want)
+					t.Errorf("%s, round %d, device %d: %d steps of %d, want %d", protocol, h+1, k, partial[at],
+						usual[at], want)
 				}
 				if usual[at] < sizes[k]*allEpochs {
 					less++
@@ -223,8 +234,8 @@ func TestPartialWorkWithinABudget(t *testing.T) {
 
 // A round of the first responses ends with those that the server takes.
 func TestPartialWorkDoesNotEndARound(t *testing.T) {
-	out := run(t, stragglers(t, "fedavg", federation.First, 0.4, federation.Drop, func(s *Setup) {
-		s.Config.Clients, s.Config.Over = 3, 2
+	out := run(t, stragglers(t, "fedavg", protocols.First, 0.4, federation.Drop, func(s *Setup) {
+		s.Config.Clients.Count, s.Config.Over = 3, 2
 		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.4
 	}))
 	for _, r := range out.Rounds[1:] {
@@ -234,28 +245,9 @@ func TestPartialWorkDoesNotEndARound(t *testing.T) {
 	}
 }
 
-// Partial work is the same for any number of workers and without learning.
-func TestPartialWorkIsDeterministic(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First} {
-		s := stragglers(t, "fedavg", protocol, 0.5, federation.Drop, func(s *Setup) {
-			s.Config.Over, s.Config.Clients = 1, 5
-			s.Faults.DropProbability, s.Network.Jitter = 0.2, 0.3
-			s.Config.DeadlineS = 20
-		})
-		learnt := run(t, s)
-		s.Pool = parallel.NewPool(5)
-		if err := same(learnt, run(t, s)); err != nil {
-			t.Errorf("%s: with 5 workers: %v", protocol, err)
-		}
-		if events := run(t, timed(t, s)); events.EventHash != learnt.EventHash || events.Steps != learnt.Steps {
-			t.Errorf("%s: %x after %d steps in timing mode, %x after %d in learning", protocol, events.EventHash, events.Steps, learnt.EventHash, learnt.Steps)
-		}
-	}
-}
-
-// fewEpochs returns how many epochs device t makes in round h where all devices do partial work.
-func fewEpochs(t, h int) int {
-	s := rng.New(testSeed, rng.Partial, t, h)
+// fewEpochs returns how many epochs a device makes in round h where all devices do partial work.
+func fewEpochs(client, h int) int {
+	s := rng.New(testSeed, rng.Partial, client, h)
 	s.Float64() // its key
 	return 1 + s.IntN(allEpochs-1)
 }

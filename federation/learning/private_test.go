@@ -2,18 +2,15 @@ package learning
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
-	"fedsim/algorithms"
-	"fedsim/algorithms/privacy"
-	"fedsim/clients"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
+	"fedsim/internal/rooms/privacy"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/state"
 	"fedsim/results"
@@ -53,7 +50,9 @@ func TestNoNoiseIsFedAvg(t *testing.T) {
 		}
 	}
 	clipped := func(noise float64) *Outcome {
-		return run(t, guarded(t, federation.WaitForAll, func(_ *Setup, p *privacy.Config) { p.Mechanism, p.Noise, p.Clip = privacy.Central, noise, 100 }))
+		return run(t,
+			guarded(t, federation.WaitForAll,
+				func(_ *Setup, p *privacy.Config) { p.Mechanism, p.Noise, p.Clip = privacy.Central, noise, 100 }))
 	}
 	quiet, noisy := clipped(0), clipped(0.01)
 	if noisy.ModelHash == plain.ModelHash || quiet.ModelHash != plain.ModelHash || noisy.EventHash != quiet.EventHash {
@@ -64,7 +63,7 @@ func TestNoNoiseIsFedAvg(t *testing.T) {
 // With few drops a fixed denominator shrinks the step: it does not depend on who responds.
 func TestDenominatorIsTheCohort(t *testing.T) {
 	step := func(mechanism string) []float64 {
-		s := guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
+		s := guarded(t, protocols.Deadline, func(s *Setup, p *privacy.Config) {
 			p.Mechanism, p.Noise, p.Clip = mechanism, 0, 0
 			s.Faults.Never = []int{1, 4}
 			s.Schedule.Rounds = 1
@@ -84,7 +83,7 @@ func TestDenominatorIsTheCohort(t *testing.T) {
 func TestBytesOfSecureAggregation(t *testing.T) {
 	for _, protocol := range []string{privacy.SecAgg, privacy.SecAggPlus} {
 		var table *privacy.Config
-		s := guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
+		s := guarded(t, protocols.Deadline, func(s *Setup, p *privacy.Config) {
 			p.SecureAggregation, p.Threshold, table = protocol, 0.3, p
 			if protocol == privacy.SecAggPlus {
 				p.Neighbors = 4
@@ -96,7 +95,8 @@ func TestBytesOfSecureAggregation(t *testing.T) {
 		out := run(t, s)
 		for _, r := range out.Rounds[1:] {
 			if r.Participants != len(sizes) || r.BytesDown != down*7 || r.BytesUp != up*7 {
-				t.Errorf("%s: round %d: %d responses, %g bytes down, %g up, want %g and %g", protocol, r.Round, r.Participants, r.BytesDown, r.BytesUp, down*7, up*7)
+				t.Errorf("%s: round %d: %d responses, %g bytes down, %g up, want %g and %g", protocol, r.Round,
+					r.Participants, r.BytesDown, r.BytesUp, down*7, up*7)
 			}
 		}
 		f := start(t, s)
@@ -116,9 +116,9 @@ func TestBytesOfSecureAggregation(t *testing.T) {
 // and what devices hold stay as they were, and the results and the journal say so.
 func TestLostRounds(t *testing.T) {
 	var all entries
-	s := guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
+	s := guarded(t, protocols.Deadline, func(s *Setup, p *privacy.Config) {
 		p.SecureAggregation, p.Threshold, p.Mechanism, p.Noise = privacy.SecAgg, 0.9, privacy.Central, 2
-		s.Faults.DropProbability = 0.12
+		s.Faults.DropProbability.All = 0.12
 		s.Schedule.Rounds = 30
 		s.Journal = &all
 	})
@@ -135,7 +135,8 @@ func TestLostRounds(t *testing.T) {
 		if r.Round > 0 {
 			is := r.Participants == 0
 			if is != (value[results.LostRounds] == lost+1) || is != (value[results.Epsilon] == epsilon) {
-				t.Errorf("round %d: %d responses taken, metrics %v after epsilon %g and %g lost", r.Round, r.Participants, value, epsilon, lost)
+				t.Errorf("round %d: %d responses taken, metrics %v after epsilon %g and %g lost", r.Round,
+					r.Participants, value, epsilon, lost)
 			}
 			same := true
 			for j := range model {
@@ -172,9 +173,9 @@ func TestLostRounds(t *testing.T) {
 
 // stormyGuarded is a world with drops, availability and both tables of [privacy] in use.
 func stormyGuarded(t testing.TB, mechanism string) Setup {
-	return guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
+	return guarded(t, protocols.Deadline, func(s *Setup, p *privacy.Config) {
 		stormy(s)
-		s.Config.Clients, s.Config.Late, s.Schedule.Rounds, s.Schedule.EvalEvery = 4, federation.Drop, 12, 2
+		s.Config.Clients.Count, s.Config.Late, s.Schedule.Rounds, s.Schedule.EvalEvery = 4, federation.Drop, 12, 2
 		s.Devices.BatteryWh = batteryNone
 		p.SecureAggregation, p.Neighbors, p.Threshold = privacy.SecAggPlus, 2, 0.5
 		p.Mechanism, p.Noise, p.Clip = mechanism, 0.8, 0.3
@@ -188,7 +189,8 @@ func TestPrivateRunsHaveTheSameBits(t *testing.T) {
 		checkpoints := withCheckpoints(&s)
 		whole := run(t, s)
 		last := whole.Rounds[len(whole.Rounds)-1]
-		if len(last.Metrics) != 2 || last.Metrics[0].Value <= 0 || last.Metrics[1].Value == 0 || last.Metrics[1].Value == 12 {
+		if len(last.Metrics) != 2 || last.Metrics[0].Value <= 0 || last.Metrics[1].Value == 0 ||
+			last.Metrics[1].Value == 12 {
 			t.Fatalf("%s: metrics %v: the test needs noise, and rounds of both kinds", mechanism, last.Metrics)
 		}
 		for _, workers := range []int{1, 2, 8} {
@@ -212,9 +214,9 @@ func TestPrivateRunsHaveTheSameBits(t *testing.T) {
 // knows. A sampled cohort spends less than all clients do.
 func TestPrivacySpent(t *testing.T) {
 	spent := func(mechanism, accounting string, never []int, asked int) float64 {
-		out := run(t, guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
+		out := run(t, guarded(t, protocols.Deadline, func(s *Setup, p *privacy.Config) {
 			p.Mechanism, p.Noise, p.Accounting = mechanism, 3, accounting
-			s.Faults.Never, s.Config.Clients = never, asked
+			s.Faults.Never, s.Config.Clients.Count = never, asked
 		}))
 		return out.Rounds[len(out.Rounds)-1].Metrics[0].Value
 	}
@@ -256,9 +258,9 @@ func TestSamplingRateIsOfThoseAvailable(t *testing.T) {
 		for device := range away {
 			missing = append(missing, device)
 		}
-		out := run(t, guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
+		out := run(t, guarded(t, protocols.Deadline, func(s *Setup, p *privacy.Config) {
 			p.Mechanism, p.Noise, p.Accounting = privacy.Central, 3, privacy.Poisson
-			s.Config.Clients, s.Availability = 2, missing
+			s.Config.Clients.Count, s.Availability = 2, missing
 		}))
 		a := privacy.NewAccountant(1e-5, privacy.Poisson)
 		for range 10 {
@@ -267,40 +269,5 @@ func TestSamplingRateIsOfThoseAvailable(t *testing.T) {
 		if got := out.Rounds[len(out.Rounds)-1].Metrics[0].Value; got != a.Epsilon() {
 			t.Errorf("%d of 7 away: epsilon = %g, want %g", away, got, a.Epsilon())
 		}
-	}
-}
-
-// Settings that no private run has are refused with a remedy.
-func TestPrivacyIsRefused(t *testing.T) {
-	for _, c := range []struct {
-		change func(*Setup, *privacy.Config)
-		want   string
-	}{
-		{func(s *Setup, p *privacy.Config) {
-			reflect.ValueOf(s.Options).Elem().FieldByName("Weights").SetString("rows")
-		}, `privacy.mechanism = "central": must be "none" unless fedavg has options.weights = "equal"`},
-		{func(s *Setup, p *privacy.Config) { s.Config.Late = federation.Keep }, `federation.late = "keep": must be "drop"`},
-		{func(s *Setup, p *privacy.Config) { s.Config.Selection, s.Config.Clients = "speed", 3 }, `federation.selection = "speed": must be "uniform"`},
-		{func(s *Setup, p *privacy.Config) { p.SecureAggregation, p.RingBits = privacy.SecAgg, 23 }, "privacy.ring_bits = 23: must be at least 25"},
-		{func(s *Setup, p *privacy.Config) {
-			p.SecureAggregation, s.Config.Cost = privacy.SecAgg, clients.Relative
-		}, `federation.cost = "relative": must be "physical"`},
-		{func(s *Setup, p *privacy.Config) { p.SecureAggregation, s.Network.HubSize = privacy.SecAgg, 3 }, "network.hub_size = 3: must be 0"},
-	} {
-		_, err := New(guarded(t, federation.Deadline, func(s *Setup, p *privacy.Config) {
-			p.Mechanism = privacy.Central
-			c.change(s, p)
-		}))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %s", err, c.want)
-		}
-	}
-	s := world(t, "mocha", federation.WaitForAll, nil)
-	table := privacy.Defaults()
-	table.SecureAggregation = privacy.SecAgg
-	s.Privacy = &table
-	able := allMethods(func(d *algorithms.Description) bool { return d.Messages.Private })
-	if _, err := New(s); err == nil || !strings.Contains(fmt.Sprint(err), "one of "+strings.Join(able, ", ")+": ") {
-		t.Error(err)
 	}
 }

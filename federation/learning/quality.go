@@ -84,7 +84,8 @@ func (e *evaluation) measureClients(r *results.Round, w *data.Matrix) error {
 	if len(names) == 0 {
 		return nil
 	}
-	auc := slices.Contains(names, results.ClientAUC) && s.Problem.Config.Model != mtl.ModelExternal // which has no scores
+	// which has no scores
+	auc := slices.Contains(names, results.ClientAUC) && s.Problem.Config.Model != mtl.ModelExternal
 	q := e.sample.Quality(s.Pool, w, auc)
 	if err := e.f.methodErr(); err != nil {
 		return err
@@ -96,7 +97,9 @@ func (e *evaluation) measureClients(r *results.Round, w *data.Matrix) error {
 			continue
 		}
 		fits := map[string]*mtl.Fits{"train": &q.Train, "validation": &q.Validation, "test": &q.Test}[m.Split]
-		values = append(values, results.ClientMetric{Split: m.Split, Name: m.Name, Clients: q.Clients, Values: s.valuesOf(fits, m.Name), Rows: fits.Rows})
+		values = append(values,
+			results.ClientMetric{Split: m.Split, Name: m.Name, Clients: q.Clients, Values: s.valuesOf(fits, m.Name),
+				Rows: fits.Rows})
 	}
 	return e.setClients(r, values)
 }
@@ -127,8 +130,8 @@ func (e *evaluation) setClients(r *results.Round, values []results.ClientMetric)
 	return r.SetClients(e.named, e.f.setup.Rows, e.f.setup.Schedule.Real, values)
 }
 
-// client returns the facts of client t besides its metrics.
-func (e *evaluation) client(t int) results.ClientFacts {
-	down, up := e.f.work.usualBytes(t)
-	return e.f.server.Accounts().Facts(t, down, up)
+// client returns the facts of a client besides its metrics.
+func (e *evaluation) client(c int) results.ClientFacts {
+	down, up := e.f.work.usualBytes(c)
+	return e.f.server.Accounts().Facts(c, down, up)
 }

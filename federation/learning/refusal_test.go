@@ -7,6 +7,7 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 )
 
 // What does not go together is refused before anything runs, all of it at once,
@@ -17,46 +18,60 @@ func TestRefusals(t *testing.T) {
 		change                 func(*Setup)
 		want                   string
 	}{
-		{"a method of rounds", "fedavg", federation.Asynchronous, nil, `federation.protocol = "asynchronous": must be another: fedavg works in rounds`},
-		{"no amount of work", "mocha", federation.WaitForAll, func(s *Setup) { s.Options.(*algorithms.MOCHAOptions).Epochs = 0 },
-			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mocha has no setting for the amount of local work`},
+		{"a method of rounds", "fedavg", protocols.Asynchronous, nil,
+			`federation.protocol = "asynchronous": must be another: fedavg works in rounds`},
+		{"no amount of work", "mocha", federation.WaitForAll,
+			func(s *Setup) { s.Options.(*algorithms.MOCHAOptions).Epochs = 0 },
+			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": ` +
+				`mocha has no setting for the amount of local work`},
 		{"no batch", "mb-sgd", federation.WaitForAll, func(s *Setup) { s.Options.(*algorithms.MbSGDOptions).Batch = 0 },
-			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": mb-sgd has no setting for the amount of local work`},
+			`federation.protocol = "wait-for-all": must be "deadline" with fit_work, or "charged": ` +
+				`mb-sgd has no setting for the amount of local work`},
 		{"a method that the authors do not have", "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Config.Cost = federation.Authors
 			described(s, func(d *algorithms.Description) { d.Work.AuthorUnits = 0 })
 		},
-			`federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for mocha`},
+			`federation.cost = "authors": must be "physical" or "relative": the authors' drivers have no cost for ` +
+				`mocha`},
 		{"never", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.Never = []int{4, 2} },
 			`faults.never = 2: must be empty under protocol "wait-for-all", which would wait forever`},
-		{"p = 1", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbability = 1 },
+		{"p = 1", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbability.All = 1 },
 			`faults.drop_probability = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
-		{"p_t = 1", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbabilityPerDevice = []float64{0, 0, 1, 0, 0, 0, 0} },
-			`faults.drop_probability_per_device[2] = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
-		{"p^h = 1", "mocha", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbabilityByRound = []float64{0.5, 1} },
-			`faults.drop_probability_by_round[1] = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
+		{"p_t = 1", "mocha", federation.WaitForAll,
+			func(s *Setup) { s.Faults.DropProbability.ByDevice = []float64{0, 0, 1, 0, 0, 0, 0} },
+			`faults.drop_probability[2] = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
+		{"p^h = 1", "mocha", federation.WaitForAll,
+			func(s *Setup) { s.Faults.DropProbability.ByRound = []float64{0.5, 1} },
+			`faults.drop_probability.by_round[1] = 1: must be below 1 under protocol "wait-for-all", ` +
+				`which would wait forever`},
 		{"nothing arrives", "mocha", federation.WaitForAll, func(s *Setup) { s.Network.LossProbability = 1 },
 			`network.loss_probability = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
 		{"partial work without epochs", "mb-sgd", federation.WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
 			`federation.partial_share = 0.5: must be 0 for mb-sgd, whose option "epochs" is 0 or missing`},
 		{"a part of one epoch", "fedavg", federation.WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
-			`federation.partial_share = 0.5: must be 0 or the option "epochs" of fedavg a whole number of at least 2, not 1: a part of them is at least one`},
-		{"partial work without rounds", "fedbuff", federation.Asynchronous, func(s *Setup) { s.Config.PartialShare = 0.5; setEpochs(s, 3) },
-			`federation.partial_share = 0.5: must be 0 under protocol "asynchronous": partial work is drawn for every round`},
+			`federation.partial_share = 0.5: must be 0 or the option "epochs" of fedavg a whole number of at least ` +
+				`2, not 1: a part of them is at least one`},
+		{"partial work without rounds", "fedbuff", protocols.Asynchronous,
+			func(s *Setup) { s.Config.PartialShare = 0.5; setEpochs(s, 3) },
+			`federation.partial_share = 0.5: must be 0 under protocol "asynchronous": partial work is drawn for ` +
+				`every round`},
 		{"partial work by the authors", "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Config.PartialShare, s.Config.Cost = 0.5, federation.Authors
 			setEpochs(s, 3)
 		},
 			`federation.partial_share = 0.5: must be 0 with cost "authors", which gives every device the same time`},
-		{"work of the method under compass", "fedcompass", federation.Compass, func(s *Setup) { setEpochs(s, 1) },
-			`federation.protocol = "compass": must be another, or fedcompass have options.epochs = 0: the protocol assigns the local steps`},
-		{"no work but that of the protocol", "fedbuff", federation.Asynchronous, func(s *Setup) { setEpochs(s, 0) },
-			`federation.protocol = "asynchronous": must be "deadline" with fit_work, "charged" or "compass": fedbuff has no setting for the amount of local work`},
-		{"rounds under compass", "fedavg", federation.Compass, func(s *Setup) { setEpochs(s, 0) },
+		{"work of the method under compass", "fedcompass", protocols.Compass, func(s *Setup) { setEpochs(s, 1) },
+			`federation.protocol = "compass": must be another, or fedcompass have options.epochs = 0: ` +
+				`the protocol assigns the local steps`},
+		{"no work but that of the protocol", "fedbuff", protocols.Asynchronous, func(s *Setup) { setEpochs(s, 0) },
+			`federation.protocol = "asynchronous": must be "deadline" with fit_work, "charged" or "compass": ` +
+				`fedbuff has no setting for the amount of local work`},
+		{"rounds under compass", "fedavg", protocols.Compass, func(s *Setup) { setEpochs(s, 0) },
 			`federation.protocol = "compass": must be another: fedavg works in rounds`},
-		{"two at once", "cocoa", federation.Deadline, func(s *Setup) { s.Config.Cost = federation.Authors },
+		{"two at once", "cocoa", protocols.Deadline, func(s *Setup) { s.Config.Cost = federation.Authors },
 			`federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device` + "\n" +
-				`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": the authors' drivers have no clock cycle`},
+				`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": ` +
+				`the authors' drivers have no clock cycle`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := New(world(t, c.method, c.protocol, c.change))
@@ -74,10 +89,11 @@ func TestRefusals(t *testing.T) {
 // Faults that wait-for-all can live with, and those that a deadline can.
 func TestAccepted(t *testing.T) {
 	for _, s := range []Setup{
-		world(t, "cocoa", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbability = 0.999 }),
-		world(t, "mocha", federation.Deadline, func(s *Setup) { s.Faults.DropProbability, s.Faults.Never = 1, []int{0} }),
-		world(t, "mb-sdca", federation.Charged, func(s *Setup) { s.Network.LossProbability = 1 }),
-		world(t, "mb-sgd", federation.Charged, func(s *Setup) { s.Config.Cost = federation.Authors }),
+		world(t, "cocoa", federation.WaitForAll, func(s *Setup) { s.Faults.DropProbability.All = 0.999 }),
+		world(t, "mocha", protocols.Deadline,
+			func(s *Setup) { s.Faults.DropProbability.All, s.Faults.Never = 1, []int{0} }),
+		world(t, "mb-sdca", protocols.Charged, func(s *Setup) { s.Network.LossProbability = 1 }),
+		world(t, "mb-sgd", protocols.Charged, func(s *Setup) { s.Config.Cost = federation.Authors }),
 	} {
 		if _, err := New(s); err != nil {
 			t.Error(err)

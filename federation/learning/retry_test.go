@@ -1,7 +1,6 @@
 package learning
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -63,8 +62,10 @@ func TestWaitForAllAsksAgain(t *testing.T) {
 					if err := same(f.method.Model(), calm.method.Model()); err != nil {
 						t.Fatalf("round %d: with faults and without: %v", h, err)
 					}
-					if n := f.setup.Clients; r.Participants != n || c.Participants != n || r.Late != 0 || c.Late != 0 || c.Dropped != 0 {
-						t.Fatalf("round %d: %d and %d took part, %d and %d were late, %d dropped without faults", h, r.Participants, c.Participants, r.Late, c.Late, c.Dropped)
+					if n := f.setup.Clients; r.Participants != n || c.Participants != n || r.Late != 0 || c.Late != 0 ||
+						c.Dropped != 0 {
+						t.Fatalf("round %d: %d and %d took part, %d and %d were late, %d dropped without faults", h,
+							r.Participants, c.Participants, r.Late, c.Late, c.Dropped)
 					}
 					if r.Gap = evaluated(t, f, r).Gap; r.Gap < -1e-9*math.Abs(evaluated(t, f, r).Primal) {
 						t.Errorf("round %d: duality gap %g", h, r.Gap)
@@ -73,7 +74,8 @@ func TestWaitForAllAsksAgain(t *testing.T) {
 						what              string
 						faults, faultless float64
 					}{
-						{"FLOPs", r.FLOPs, c.FLOPs}, {"bytes down", r.BytesDown, c.BytesDown}, {"bytes up", r.BytesUp, c.BytesUp},
+						{"FLOPs", r.FLOPs, c.FLOPs}, {"bytes down", r.BytesDown, c.BytesDown},
+						{"bytes up", r.BytesUp, c.BytesUp},
 					} {
 						// A share of a phase is a rounded number.
 						if k.faults < k.faultless*(1-1e-12) {
@@ -81,8 +83,10 @@ func TestWaitForAllAsksAgain(t *testing.T) {
 						}
 					}
 					seen[struckAtStart] += r.Dropped
-					ours = sum{r.TimeS, ours.flops + r.FLOPs, ours.down + r.BytesDown, ours.up + r.BytesUp, ours.energy + r.EnergyJ}
-					theirs = sum{c.TimeS, theirs.flops + c.FLOPs, theirs.down + c.BytesDown, theirs.up + c.BytesUp, theirs.energy + c.EnergyJ}
+					ours = sum{r.TimeS, ours.flops + r.FLOPs, ours.down + r.BytesDown, ours.up + r.BytesUp,
+						ours.energy + r.EnergyJ}
+					theirs = sum{c.TimeS, theirs.flops + c.FLOPs, theirs.down + c.BytesDown, theirs.up + c.BytesUp,
+						theirs.energy + c.EnergyJ}
 				}
 				for _, m := range way.must {
 					if seen[m] == 0 {
@@ -90,74 +94,16 @@ func TestWaitForAllAsksAgain(t *testing.T) {
 					}
 				}
 				if ours.time <= theirs.time || ours.energy <= theirs.energy {
-					t.Errorf("faults took %g s and %g J, none %g s and %g J", ours.time, ours.energy, theirs.time, theirs.energy)
+					t.Errorf("faults took %g s and %g J, none %g s and %g J", ours.time, ours.energy, theirs.time,
+						theirs.energy)
 				}
 				// A drop before the work costs the devices nothing but the wait.
-				if wasted := way.name != "start"; wasted != (ours.flops > theirs.flops*(1+1e-9) || ours.down > theirs.down*(1+1e-9)) {
-					t.Errorf("%g FLOPs and %g bytes down with faults, %g and %g without", ours.flops, ours.down, theirs.flops, theirs.down)
+				if wasted := way.name != "start"; wasted != (ours.flops > theirs.flops*(1+1e-9) ||
+					ours.down > theirs.down*(1+1e-9)) {
+					t.Errorf("%g FLOPs and %g bytes down with faults, %g and %g without", ours.flops, ours.down,
+						theirs.flops, theirs.down)
 				}
 			})
 		}
-	}
-}
-
-// The server notices a drop when the response is overdue: a device that is asked k
-// times takes k times as long, and works until it drops.
-func TestRetryClosedForm(t *testing.T) {
-	for _, where := range []string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom} {
-		t.Run(where, func(t *testing.T) {
-			s := world(t, "mb-sgd", federation.WaitForAll, func(s *Setup) {
-				s.Problem = randomProblem(t, features, 10)
-				s.Options.(*algorithms.MbSGDOptions).Batch = 10
-				s.Faults.DropProbability, s.Faults.DropPhase = 0.6, where
-			})
-			f := start(t, s)
-			f.clients.Begin()
-			once := 2*transferS + 10*4*features/rate
-			for h := range 30 {
-				before := f.clients.Now().Seconds()
-				r := f.runRound()
-				attempts, flops := 1, 0.0
-				for ; ; attempts++ {
-					drop := f.draw(0, h, attempts-1)
-					if !drop.Happens {
-						break
-					}
-					at := drop.At
-					switch where {
-					case devices.AtUpload:
-						at = 1
-					case devices.AtRandom:
-						at = (drop.At*once - transferS) / (once - 2*transferS)
-					}
-					flops += min(max(at, 0), 1)
-				}
-				if try := f.clients.Try(0); try != attempts-1 {
-					t.Fatalf("round %d: %d attempts, want %d", h, try+1, attempts)
-				}
-				if took := r.TimeS - before; !near(took, float64(attempts)*once, 1e-8) {
-					t.Errorf("round %d: %d attempts took %g s, want %g", h, attempts, took, float64(attempts)*once)
-				}
-				if want := (flops + 1) * 10 * 4 * features; !near(r.FLOPs, want, 1e-6) {
-					t.Errorf("round %d: %d attempts took %g FLOPs, want %g", h, attempts, r.FLOPs, want)
-				}
-				if dropped := min(1, attempts-1); r.Dropped != dropped {
-					t.Errorf("round %d: %d devices dropped, want %d", h, r.Dropped, dropped)
-				}
-			}
-		})
-	}
-}
-
-// The server stops asking a device that never responds.
-func TestRetryGivesUp(t *testing.T) {
-	s := world(t, "mb-sgd", federation.WaitForAll, func(s *Setup) {
-		s.Problem = randomProblem(t, features, 3, 3)
-		s.Faults.DropProbabilityPerDevice = []float64{0, 1 - 0x1p-53}
-	})
-	out := run(t, s)
-	want := fmt.Sprintf("device 1 has been asked 100000 times in one round and never responded, and protocol %q waits for it", federation.WaitForAll)
-	if out.Status != "stalled" || out.Reason != want || len(out.Rounds) != 1 {
-		t.Errorf("status %s after %d rounds: %s; want stalled in the first: %s", out.Status, len(out.Rounds)-1, out.Reason, want)
 	}
 }

@@ -134,7 +134,8 @@ func (c *course) round(last bool) (over bool, err error) {
 	spent := schedule.MaxTime > 0 && r.TimeS >= schedule.MaxTime || c.server.Spent()
 	if schedule.Rounds == math.MaxInt && r.TimeS == 0 { // the time will not end the run
 		if spent = true; !c.method.About.Messages.None {
-			c.out.Status, c.out.Reason = results.Stalled, "its rounds take no time, so that run.max_time_s never comes: set run.rounds"
+			c.out.Status, c.out.Reason = results.Stalled,
+				"its rounds take no time, so that run.max_time_s never comes: set run.rounds"
 		}
 	}
 	stops := func(r *results.Round) bool {
@@ -151,7 +152,7 @@ func (c *course) round(last bool) (over bool, err error) {
 		return err
 	})
 	if err == nil {
-		err = c.recorder.EndRound()
+		err = c.log.EndRound()
 	}
 	if err != nil {
 		return false, err
@@ -175,7 +176,10 @@ func (c *course) idle() []results.Warning {
 	if idle == 0 || idle == n || c.setup.Problem == nil || !tested {
 		return nil
 	}
-	return []results.Warning{{About: "never took part", Note: true, Text: fmt.Sprintf("%d of %d clients never took part; their rows are tested, not learned", idle, n)}}
+	return []results.Warning{
+		{About: "never took part", Note: true,
+			Text: fmt.Sprintf("%d of %d clients never took part; their rows are tested, not learned", idle, n)},
+	}
 }
 
 func (c *course) end() (*Outcome, error) {

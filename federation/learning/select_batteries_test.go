@@ -9,6 +9,7 @@ import (
 	"fedsim/devices/fleets"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/servertest"
 	"fedsim/internal/tools/racetest"
 )
 
@@ -52,13 +53,14 @@ func TestSelectorsSeeBatteries(t *testing.T) {
 		joules(s, 60)
 		d.InitialCharge, d.InitialChargeSpread = 0.7, 0.3
 		d.Charging, d.ChargeW, d.ChargeHour, d.ChargeHours = devices.Daily, 3, 0.01, 0.05 // from 36 s to 216 s
-		s.Config.Selection, s.Config.Clients = "careful", 3
-		s.Availability = coins{7, 0.8}
+		s.Config.Selection, s.Config.Clients.Count = "careful", 3
+		s.Availability = servertest.Coins{Seed: 7, Share: 0.8}
 		s.Schedule.Rounds = 60
 	}))
 	finish(t, f)
 	if plugged == 0 || plugged == seen || others == 0 {
-		t.Errorf("%d of %d reports are of plugged clients, %d clients were not available: the test shows little", plugged, seen, others)
+		t.Errorf("%d of %d reports are of plugged clients, %d clients were not available: the test shows little",
+			plugged, seen, others)
 	}
 }
 
@@ -76,7 +78,7 @@ func TestClientsOnMainsHaveNoBattery(t *testing.T) {
 	}
 	run(t, world(t, "fedavg", federation.WaitForAll, func(s *Setup) {
 		s.Devices.BatteryWh = batteryNone
-		s.Config.Selection, s.Config.Clients = "careful", 3
+		s.Config.Selection, s.Config.Clients.Count = "careful", 3
 	}))
 	if calls == 0 {
 		t.Error("the selector is not called")
@@ -92,7 +94,7 @@ func TestReportsOfBatteriesAreCharged(t *testing.T) {
 	slow.UplinkMbps, slow.RTTms = 0.1, 100
 	setup := func(selection string) Setup {
 		return world(t, "fedavg", federation.WaitForAll, func(s *Setup) {
-			s.Config.Selection, s.Config.Clients = selection, 3
+			s.Config.Selection, s.Config.Clients.Count = selection, 3
 			s.Fleet = &fleets.Fleet{Classes: []fleets.Class{class("fast", 0.5), slow}}
 			s.Schedule.Rounds = rounds
 		})
@@ -107,7 +109,8 @@ func TestReportsOfBatteriesAreCharged(t *testing.T) {
 	for h := 1; h <= rounds; h++ {
 		got, want, n := out.Rounds[h], plain.Rounds[h], float64(len(sizes)*batteryReport)
 		if got.BytesDown != want.BytesDown+n || got.BytesUp != want.BytesUp+n || got.EnergyJ <= want.EnergyJ {
-			t.Errorf("round %d: %g bytes down, %g up and %g J, without reports %g, %g and %g", h, got.BytesDown, got.BytesUp, got.EnergyJ, want.BytesDown, want.BytesUp, want.EnergyJ)
+			t.Errorf("round %d: %g bytes down, %g up and %g J, without reports %g, %g and %g", h, got.BytesDown,
+				got.BytesUp, got.EnergyJ, want.BytesDown, want.BytesUp, want.EnergyJ)
 		}
 		if wait := got.TimeS - want.TimeS; !near(wait, float64(h)*longest.Seconds(), 1e-6) {
 			t.Errorf("round %d ends %g s later, want %g", h, wait, float64(h)*longest.Seconds())

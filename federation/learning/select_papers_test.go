@@ -10,63 +10,14 @@ import (
 
 	"fedsim/config"
 	"fedsim/federation"
-	"fedsim/internal/tools/parallel"
-	"fedsim/mtl"
+	"fedsim/federation/protocols"
 	"fedsim/network"
-	"fedsim/results"
 )
-
-// Every selector has the same bits for any number of workers, in a world in which
-// everything happens, and its selections differ from uniform ones. The server refuses
-// selections of another size and of unavailable clients.
-func TestSelectorsOfPapersHaveTheSameBits(t *testing.T) {
-	scene := func(name string, workers int) *Outcome {
-		return run(t, world(t, "fedavg", federation.Deadline, func(s *Setup) {
-			stormy(s)
-			s.Problem = learning(t)
-			s.Pool = parallel.NewPool(workers)
-			selectBy(s, name, 3, 5)
-		}))
-	}
-	uniform := scene("uniform", 1)
-	for _, name := range papersSelectors() {
-		one := scene(name, 1)
-		if err := same(scene(name, 4), one); err != nil {
-			t.Errorf("%s: 4 workers: %v", name, err)
-		}
-		if one.Status != results.Done || one.EventHash == uniform.EventHash {
-			t.Errorf("%s: %s with events %x; uniform has %x", name, one.Status, one.EventHash, uniform.EventHash)
-		}
-	}
-}
-
-// So it has with many clients, which alone have parallel loops in a round.
-func TestSelectorsOfManyClientsHaveTheSameBits(t *testing.T) {
-	problem := randomProblem(t, features, slices.Repeat([]int{4}, 3000)...)
-	cfg := problem.Config
-	cfg.Regularizer = mtl.RegIndependent
-	problem = withConfig(t, problem, cfg)
-	for _, name := range append(papersSelectors(), "uniform", "uniform-rejection") {
-		scene := func(workers int) *Outcome {
-			return run(t, world(t, "fedavg", federation.Deadline, func(s *Setup) {
-				s.Problem, s.Pool = problem, parallel.NewPool(workers)
-				s.Schedule.Rounds, s.Schedule.EvalEvery = 4, 4
-				selectBy(s, name, 300, 500)
-			}))
-		}
-		one := scene(1)
-		if err := same(scene(4), one); err != nil {
-			t.Errorf("%s: 4 workers: %v", name, err)
-		}
-		if one.Rounds[1].Participants < 256 {
-			t.Errorf("%s: %d clients in a round, which has no parallel loops then", name, one.Rounds[1].Participants)
-		}
-	}
-}
 
 // A learner reports mean losses alone.
 func TestRowLossesNeedAProblem(t *testing.T) {
-	for name, refused := range map[string]bool{"power-of-choice": false, "rpow-d": false, "cpow-d": true, "oort": true, paperOort: true, "tifl": false} {
+	for name, refused := range map[string]bool{"power-of-choice": false, "rpow-d": false, "cpow-d": true, "oort": true,
+		paperOort: true, "tifl": false} {
 		_, err := New(ownLearner(t, federation.WaitForAll, func(s *Setup) { selectBy(s, name, 3, 5) }))
 		if refused != (err != nil && strings.Contains(err.Error(), "losses of single rows")) || !refused && err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -91,7 +42,8 @@ func TestLossesOfRows(t *testing.T) {
 		part := slices.Clone(s.SampledLosses(clients, 1))
 		for i, sampled := range s.SampledLosses(clients, 1000) {
 			if !near(sampled, all[i], 1e-12) {
-				t.Errorf("round %d, client %d: loss %g of a mini-batch of all rows, want %g", s.Round, i, sampled, all[i])
+				t.Errorf("round %d, client %d: loss %g of a mini-batch of all rows, want %g", s.Round, i, sampled,
+					all[i])
 			}
 			if part[i] == all[i] && s.Round > 0 {
 				t.Errorf("round %d, client %d: a row has the mean loss %g", s.Round, i, all[i])
@@ -104,7 +56,8 @@ func TestLossesOfRows(t *testing.T) {
 			}
 			_, rms := p.LocalRMS(i, w.Row(min(i, w.Rows-1)))
 			if !near(rms, math.Sqrt(sum/float64(rows)), 1e-12) {
-				t.Errorf("round %d, client %d: root mean square %g, want %g", s.Round, i, rms, math.Sqrt(sum/float64(rows)))
+				t.Errorf("round %d, client %d: root mean square %g, want %g", s.Round, i, rms,
+					math.Sqrt(sum/float64(rows)))
 			}
 			if h := s.History(int32(i)); h.Responses > 0 && (math.IsNaN(h.RMS) || h.RMS < h.Loss) {
 				t.Errorf("client %d reports a root mean square of %g and a mean of %g", i, h.RMS, h.Loss)
@@ -114,7 +67,9 @@ func TestLossesOfRows(t *testing.T) {
 		}
 		return s.Uniform(3, nil)
 	}
-	f = start(t, world(t, "fedavg", federation.WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients = "curious", 3 }))
+	f = start(t,
+		world(t, "fedavg", federation.WaitForAll,
+			func(s *Setup) { s.Config.Selection, s.Config.Clients.Count = "curious", 3 }))
 	finish(t, f)
 	if compared < 20 {
 		t.Errorf("%d reports are compared", compared)
@@ -127,7 +82,7 @@ func TestEstimatesAreCharged(t *testing.T) {
 	const report, rounds = 500, 10
 	setup := func(selection string) Setup {
 		return world(t, "fedavg", federation.WaitForAll, func(s *Setup) {
-			s.Config.Selection, s.Config.Clients = selection, 3
+			s.Config.Selection, s.Config.Clients.Count = selection, 3
 			if selection == "fedcs" {
 				selectBy(s, selection, 3, 5)
 				selectorOption(s, "ReportBytes", float64(report))
@@ -150,7 +105,8 @@ func TestEstimatesAreCharged(t *testing.T) {
 	for h := 1; h <= rounds; h++ {
 		got, want := out.Rounds[h], plain.Rounds[h]
 		if got.BytesDown != want.BytesDown+5*report || got.BytesUp != want.BytesUp+5*report {
-			t.Errorf("round %d: %g bytes down and %g up, without estimates %g and %g", h, got.BytesDown, got.BytesUp, want.BytesDown, want.BytesUp)
+			t.Errorf("round %d: %g bytes down and %g up, without estimates %g and %g", h, got.BytesDown, got.BytesUp,
+				want.BytesDown, want.BytesUp)
 		}
 		if wait := got.TimeS - want.TimeS; !near(wait, float64(h)*each, 1e-6) {
 			t.Errorf("round %d ends %g s later, want %g", h, wait, float64(h)*each)
@@ -169,8 +125,8 @@ func TestEstimatesAreCharged(t *testing.T) {
 // six clients respond, one a round, so that some client comes again as soon as it can.
 func TestREFLHoldsOff(t *testing.T) {
 	for holdoff := range 6 {
-		setup := world(t, "fedavg", federation.Deadline, func(s *Setup) {
-			s.Config.Clients, s.Config.Selection, s.Config.DeadlineS = 1, "refl", 100
+		setup := world(t, "fedavg", protocols.Deadline, func(s *Setup) {
+			s.Config.Clients.Count, s.Config.Selection, s.Config.DeadlineS = 1, "refl", 100
 			s.Config.SelectionOptions = optionsOf("refl")
 			selectorOption(s, "PeriodS", 1e6)
 			selectorOption(s, "Slots", 1)
@@ -192,15 +148,16 @@ func TestREFLHoldsOff(t *testing.T) {
 			}
 		}
 		if least != holdoff+1 || len(last) != 6 {
-			t.Errorf("holdoff %d: a client is asked again after %d rounds; %d clients responded", holdoff, least, len(last))
+			t.Errorf("holdoff %d: a client is asked again after %d rounds; %d clients responded", holdoff, least,
+				len(last))
 		}
 	}
 }
 
 // taken lists the clients whose updates each round takes.
-func (es entries) taken(rounds int) [][]int32 {
+func (en entries) taken(rounds int) [][]int32 {
 	taken := make([][]int32, rounds)
-	for _, e := range es {
+	for _, e := range en {
 		if e.Kind == federation.UpdateTaken {
 			taken[e.Round-1] = append(taken[e.Round-1], e.Device)
 		}
@@ -243,7 +200,7 @@ func TestLossesOfPersonalMethodsAreOfTheSentModel(t *testing.T) {
 // are refused there.
 func TestSelectorsWithoutLosses(t *testing.T) {
 	for _, name := range papersSelectors() {
-		setup := world(t, "fedavg", federation.Deadline, func(s *Setup) {
+		setup := world(t, "fedavg", protocols.Deadline, func(s *Setup) {
 			stormy(s)
 			s.Config.ServerGFLOPS = 0
 			reflect.ValueOf(s.Options).Elem().FieldByName("Batch").SetInt(1)

@@ -20,7 +20,7 @@ func TestPowerOfChoiceDrawsTheSameCandidates(t *testing.T) {
 		return seen.taken(20)
 	}
 	script = func(s *federation.Selection) []int32 {
-		return s.Weighted(3, s.Available(), func(t int32) float64 { return float64(s.Rows(t)) })
+		return s.Weighted(3, s.Available(), func(client int32) float64 { return float64(s.Rows(client)) })
 	}
 	want := cohorts("blind")
 	for _, name := range []string{"power-of-choice", "cpow-d", "rpow-d"} {

@@ -11,12 +11,14 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
+	"fedsim/federation/servertest"
 )
 
 // scripted is a selector that calls a function of the test.
 type scripted func(s *federation.Selection) []int32
 
-func (f scripted) Select(s *federation.Selection) []int32 { return f(s) }
+func (sc scripted) Select(s *federation.Selection) []int32 { return sc(s) }
 
 // script is the function of the next scripted selector that is built.
 var script scripted
@@ -27,16 +29,17 @@ type rotating struct{ calls int }
 
 func (r *rotating) Select(s *federation.Selection) []int32 {
 	r.calls++
-	return s.Lowest(s.Size, s.Available(), func(t int32) float64 {
-		h := s.History(t)
-		return h.Loss*h.Time.Seconds() + float64((int(t)+r.calls)%3)
+	return s.Lowest(s.Size, s.Available(), func(client int32) float64 {
+		h := s.History(client)
+		return h.Loss*h.Time.Seconds() + float64((int(client)+r.calls)%3)
 	})
 }
 
 func init() {
 	federation.RegisterSelector(federation.SelectorFactory{Name: "scripted", History: true, Losses: true,
 		New: func(federation.SelectorSetup, config.Options) (federation.Selector, error) { return script, nil }})
-	federation.RegisterSelector(federation.SelectorFactory{Name: "curious", History: true, Losses: true, RowLosses: true, SampledLosses: true,
+	federation.RegisterSelector(federation.SelectorFactory{Name: "curious", History: true, Losses: true,
+		RowLosses: true, SampledLosses: true,
 		New: func(federation.SelectorSetup, config.Options) (federation.Selector, error) { return script, nil }})
 	federation.RegisterSelector(federation.SelectorFactory{Name: "blind",
 		New: func(federation.SelectorSetup, config.Options) (federation.Selector, error) { return script, nil }})
@@ -47,7 +50,7 @@ func init() {
 // The history that a selector sees agrees with the journal, and the present agrees with
 // the state of the clients.
 func TestASelectorSeesThePast(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.First} {
+	for _, protocol := range []string{federation.WaitForAll, protocols.Deadline, protocols.First} {
 		want := make([]federation.History, len(sizes))
 		for k := range want {
 			want[k].Loss, want[k].LastAsked = math.NaN(), -1
@@ -72,7 +75,8 @@ func TestASelectorSeesThePast(t *testing.T) {
 				if got.Responses > 0 {
 					compared++
 				}
-				if got.Asked != want[k].Asked || got.LastAsked != want[k].LastAsked || got.Responses != want[k].Responses || got.Responses > 0 &&
+				if got.Asked != want[k].Asked || got.LastAsked != want[k].LastAsked ||
+					got.Responses != want[k].Responses || got.Responses > 0 &&
 					(got.Time != want[k].Time || math.Float64bits(got.Loss) != math.Float64bits(want[k].Loss)) {
 					t.Errorf("%s, round %d, client %d: %+v, want %+v", protocol, s.Round, k, got, want[k])
 				}
@@ -80,7 +84,8 @@ func TestASelectorSeesThePast(t *testing.T) {
 					t.Errorf("%s: client %d has a loss before it has responded", protocol, k)
 				}
 				if s.Rows(int32(k)) != sizes[k] || slices.Contains(s.Available(), int32(k)) != f.clients.Available(k) {
-					t.Errorf("%s, round %d, client %d: %d rows, available %v", protocol, s.Round, k, s.Rows(int32(k)), s.Available())
+					t.Errorf("%s, round %d, client %d: %d rows, available %v", protocol, s.Round, k, s.Rows(int32(k)),
+						s.Available())
 				}
 			}
 			chosen := s.Uniform(s.Size, nil)
@@ -97,16 +102,16 @@ func TestASelectorSeesThePast(t *testing.T) {
 			return chosen
 		}
 		f = start(t, world(t, "mocha", protocol, func(s *Setup) {
-			s.Config.Selection, s.Config.Clients = "scripted", 3
+			s.Config.Selection, s.Config.Clients.Count = "scripted", 3
 			s.Journal = &seen
 			s.Schedule.Rounds = 30
-			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
-			if protocol == federation.First {
+			s.Faults.DropProbability.All, s.Faults.DropPhase = 0.2, devices.AtRandom
+			if protocol == protocols.First {
 				s.Config.Over = 1.4
 				s.Options.(*algorithms.MOCHAOptions).Epochs = 1
 			}
 			if protocol != federation.WaitForAll {
-				s.Availability = coins{7, 0.8}
+				s.Availability = servertest.Coins{Seed: 7, Share: 0.8}
 			}
 		}))
 		finish(t, f)
@@ -123,16 +128,25 @@ func TestWrongSelections(t *testing.T) {
 		name   string
 		want   string
 	}{
-		{func(s *federation.Selection) []int32 { return []int32{0} }, "blind", "selector blind selects 1 clients in round 1, must be 2"},
-		{func(s *federation.Selection) []int32 { return []int32{4, 4} }, "blind", "selector blind selects client 4 twice in round 1"},
-		{func(s *federation.Selection) []int32 { return []int32{1, 7} }, "blind", "selector blind selects client 7 in round 1, which is not available"},
-		{func(s *federation.Selection) []int32 { return []int32{3, -1} }, "blind", "selector blind selects client -1 in round 1, which is not available"},
-		{func(s *federation.Selection) []int32 { s.History(0); return nil }, "blind", "selector blind calls Selection.History and does not declare History in its factory"},
-		{func(s *federation.Selection) []int32 { s.Charging(0); return nil }, "blind", "selector blind calls Selection.Charging and does not declare Batteries in its factory"},
-		{func(s *federation.Selection) []int32 { s.Losses([]int32{0}); return nil }, "blind", "selector blind calls Selection.Losses and does not declare Losses in its factory"},
+		{func(s *federation.Selection) []int32 { return []int32{0} }, "blind",
+			"selector blind selects 1 clients in round 1, must be 2"},
+		{func(s *federation.Selection) []int32 { return []int32{4, 4} }, "blind",
+			"selector blind selects client 4 twice in round 1"},
+		{func(s *federation.Selection) []int32 { return []int32{1, 7} }, "blind",
+			"selector blind selects client 7 in round 1, which is not available"},
+		{func(s *federation.Selection) []int32 { return []int32{3, -1} }, "blind",
+			"selector blind selects client -1 in round 1, which is not available"},
+		{func(s *federation.Selection) []int32 { s.History(0); return nil }, "blind",
+			"selector blind calls Selection.History and does not declare History in its factory"},
+		{func(s *federation.Selection) []int32 { s.Charging(0); return nil }, "blind",
+			"selector blind calls Selection.Charging and does not declare Batteries in its factory"},
+		{func(s *federation.Selection) []int32 { s.Losses([]int32{0}); return nil }, "blind",
+			"selector blind calls Selection.Losses and does not declare Losses in its factory"},
 	} {
 		script = c.choose
-		f := start(t, world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients = c.name, 2 }))
+		f := start(t,
+			world(t, "mocha", federation.WaitForAll,
+				func(s *Setup) { s.Config.Selection, s.Config.Clients.Count = c.name, 2 }))
 		func() {
 			defer func() {
 				if got, _ := recover().(string); !strings.Contains(got, c.want) {
@@ -148,9 +162,12 @@ func TestWrongSelections(t *testing.T) {
 func TestSelectionsAreSorted(t *testing.T) {
 	hash := func(of scripted) uint64 {
 		script = of
-		return run(t, world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Config.Selection, s.Config.Clients = "blind", 3 })).EventHash
+		return run(t,
+			world(t, "mocha", federation.WaitForAll,
+				func(s *Setup) { s.Config.Selection, s.Config.Clients.Count = "blind", 3 })).EventHash
 	}
-	if a, b := hash(func(*federation.Selection) []int32 { return []int32{1, 4, 5} }), hash(func(*federation.Selection) []int32 { return []int32{5, 1, 4} }); a != b {
+	if a, b := hash(func(*federation.Selection) []int32 { return []int32{1, 4, 5} }),
+		hash(func(*federation.Selection) []int32 { return []int32{5, 1, 4} }); a != b {
 		t.Errorf("events %x in order, %x in another", a, b)
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"math"
 
 	"fedsim/algorithms"
-	"fedsim/algorithms/compress"
-	"fedsim/algorithms/privacy"
 	"fedsim/data"
 	"fedsim/federation"
+	"fedsim/internal/rooms/newclients"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -17,11 +16,12 @@ import (
 type Setup struct {
 	federation.Setup // Problem sets Clients and Rows, if there is one
 
-	Compression *compress.Config // of messages; nil: none
-	Privacy     *privacy.Config  // nil: nothing protects updates
+	Coding  *algorithms.Coding // of messages; nil: none
+	Privacy algorithms.Privacy // nil: nothing protects updates
 
-	Shape   mtl.Shape // the shape of a task's model; set by Problem, if there is one
-	PerTask int       // the number of devices that share each task, in the order of their numbers; 0: one. A Problem has its own
+	Shape mtl.Shape // the shape of a task's model; set by Problem, if there is one
+	// the number of devices that share each task, in the order of their numbers; 0: one. A Problem has its own
+	PerTask int
 
 	Schedule Schedule
 	Problem  *mtl.Problem // nil: there is no learning, only the time of the work
@@ -39,33 +39,38 @@ type Setup struct {
 
 // Schedule is the length of a run, its evaluations and its stop rules.
 type Schedule struct {
-	Outer         int            // W updates, with an Omega update between two of them
-	Rounds        int            // rounds of a W update
-	EvalEvery     int            // rounds from one evaluation to the next
-	EvalClients   int            // clients whose data a model is evaluated on; 0: all
-	ClientMetrics []string       // results.ClientMetricNames to record by client, of a linear method
-	ClientsEvery  int            // rounds from one record by client to the next, a multiple of EvalEvery; 0: only where the run ends
-	ThetaEvery    int            // rounds from one measurement of all theta_t^h to the next; 0: none
-	MaxTime       float64        // virtual seconds after which no round begins; 0: none
-	StopAt        results.Target // the run ends when it is reached
-	Real          bool           // errors by client are root mean square errors, as those of real targets are
-	Optimum       float64        // P*; NaN when it is not known
-	Constant      float64        // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
-	Solution      *data.Matrix   // W at the optimum, which the run evaluates at its end; nil: it is not known
+	Outer         int      // W updates, with an Omega update between two of them
+	Rounds        int      // rounds of a W update
+	EvalEvery     int      // rounds from one evaluation to the next
+	EvalClients   int      // clients whose data a model is evaluated on; 0: all
+	ClientMetrics []string // results.ClientMetricNames to record by client, of a linear method
+	// rounds from one record by client to the next, a multiple of EvalEvery; 0: only where the run ends
+	ClientsEvery int
+	ThetaEvery   int            // rounds from one measurement of all theta_t^h to the next; 0: none
+	MaxTime      float64        // virtual seconds after which no round begins; 0: none
+	StopAt       results.Target // the run ends when it is reached
+	Real         bool           // errors by client are root mean square errors, as those of real targets are
+	Optimum      float64        // P*; NaN when it is not known
+	Constant     float64        // R(0) of the optimum's coupling: a sub-optimality is a share of |P* - R(0)|
+	Solution     *data.Matrix   // W at the optimum, which the run evaluates at its end; nil: it is not known
 }
 
 // suboptimality returns (P - P*) / |P* - R(0)|. The scale has no
 // terms in Omega alone: with them |P*| may be near zero.
-func (p *Schedule) suboptimality(primal float64) float64 {
-	return (primal - p.Optimum) / math.Abs(p.Optimum-p.Constant)
+func (s *Schedule) suboptimality(primal float64) float64 {
+	return (primal - s.Optimum) / math.Abs(s.Optimum-s.Constant)
 }
 
 func (s *Setup) newMethod(c mtl.Coupling) (*algorithms.Method, error) {
-	cohort, _ := s.Config.Sizes(s.Clients)
-	return s.Factory.Start(algorithms.Setup{
+	setup := algorithms.Setup{
 		Rows: s.Rows, Shape: s.Shape, Seed: s.Seed,
-		Problem: s.Problem, Coupling: c, Solution: s.Schedule.Solution, HubSize: s.Network.HubSize, Workers: s.Pool.Size(), Pool: s.Pool,
-		Compression: s.Compression, ValueBytes: s.Network.PayloadBytesPerValue,
-		Privacy: s.Privacy, Cohort: cohort, Gathers: s.Config.Traits().Groups,
-	}, s.Options)
+		Problem: s.Problem, Coupling: c, Solution: s.Schedule.Solution, HubSize: s.Network.HubSize,
+		Workers: s.Pool.Size(), Pool: s.Pool, Coding: s.Coding, ValueBytes: s.Network.PayloadBytesPerValue,
+		Gathers: s.Config.Traits().Groups,
+	}
+	if s.Privacy != nil {
+		cohort, _ := s.Config.Sizes(s.Clients)
+		setup.Guard = s.Privacy.NewGuard(cohort, s.Seed)
+	}
+	return newclients.Start(s.Factory, setup, s.Options)
 }

@@ -46,7 +46,8 @@ func TestSmoothLossIsRequired(t *testing.T) {
 			})
 			f, err := New(setup)
 			if method == "smooth-only" && !slices.Contains(mtl.SmoothLosses(), loss) {
-				want := fmt.Sprintf("problem.loss = %q: must be one of %s: smooth-only needs a smooth loss", loss, strings.Join(mtl.SmoothLosses(), ", "))
+				want := fmt.Sprintf("problem.loss = %q: must be one of %s: smooth-only needs a smooth loss", loss,
+					strings.Join(mtl.SmoothLosses(), ", "))
 				if f != nil || err == nil || err.Error() != want {
 					t.Errorf("got  %v\nwant %s", err, want)
 				}
@@ -62,7 +63,8 @@ func TestSmoothLossIsRequired(t *testing.T) {
 			out := finish(t, f)
 			first, last := out.Rounds[0], out.Rounds[len(out.Rounds)-1]
 			if !(last.Gap < first.Gap/3) || last.Gap < 0 {
-				t.Errorf("%s with %s: the gap goes from %g to %g in %d rounds", method, loss, first.Gap, last.Gap, last.Round)
+				t.Errorf("%s with %s: the gap goes from %g to %g in %d rounds", method, loss, first.Gap, last.Gap,
+					last.Round)
 			}
 		}
 	}
@@ -90,7 +92,9 @@ func TestSoftmaxIsForPrimalMethods(t *testing.T) {
 		})
 		f, err := New(setup)
 		if method != "mb-sgd" {
-			want := fmt.Sprintf(`problem.loss = "softmax": must be one of %s, which learn several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method`, strings.Join(mtl.ScoreLosses(), ", "), method)
+			want := fmt.Sprintf(`problem.loss = "softmax": must be one of %s, which learn several classes `+
+				`one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method`,
+				strings.Join(mtl.ScoreLosses(), ", "), method)
 			if f != nil || err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
@@ -100,8 +104,10 @@ func TestSoftmaxIsForPrimalMethods(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := finish(t, f)
-		if first, last := out.Rounds[0], out.Rounds[len(out.Rounds)-1]; !(last.TrainError < first.TrainError) || !(last.Primal < first.Primal) {
-			t.Errorf("the error goes from %g to %g, P from %g to %g", first.TrainError, last.TrainError, first.Primal, last.Primal)
+		if first, last := out.Rounds[0], out.Rounds[len(out.Rounds)-1]; !(last.TrainError < first.TrainError) ||
+			!(last.Primal < first.Primal) {
+			t.Errorf("the error goes from %g to %g, P from %g to %g", first.TrainError, last.TrainError, first.Primal,
+				last.Primal)
 		}
 	}
 }

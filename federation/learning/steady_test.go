@@ -10,7 +10,10 @@ import (
 	"testing"
 
 	"fedsim/devices"
+	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
+	"fedsim/federation/servertest"
 	"fedsim/internal/tools/parallel"
 )
 
@@ -29,7 +32,7 @@ func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federat
 		joules(s, 1000)
 		s.Devices.ChargeW = 100
 		s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
-		s.Faults.DropProbability, s.Faults.DropPhase = 0.1, devices.AtRandom
+		s.Faults.DropProbability.All, s.Faults.DropPhase = 0.1, devices.AtRandom
 		for _, c := range change {
 			c(s)
 		}
@@ -42,11 +45,13 @@ func busy(t testing.TB, n int, protocol string, change ...func(*Setup)) *Federat
 // behind hubs, and where what devices and links do changes all the time.
 func TestRoundsAllocateNothingPerDevice(t *testing.T) {
 	for name, change := range map[string]func(*Setup){
-		"plain":  func(*Setup) {},
-		"hubs":   func(s *Setup) { s.Network.HubSize = 10 },
-		"models": func(s *Setup) { s.Speed, s.Bandwidth = turns{each: 20_000_000, fast: 1, slow: 0.3}, steady{0.7} },
+		"plain": func(*Setup) {},
+		"hubs":  func(s *Setup) { s.Network.HubSize = 10 },
+		"models": func(s *Setup) {
+			s.Speed, s.Bandwidth = servertest.Turns{Each: 20_000_000, Fast: 1, Slow: 0.3}, steady{0.7}
+		},
 	} {
-		for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
+		for _, protocol := range []string{federation.WaitForAll, protocols.Deadline, protocols.Charged} {
 			var per [2]float64
 			for i, n := range []int{300, 3000} { // few devices have no parallel loops
 				f := busy(t, n, protocol, change)
@@ -62,14 +67,15 @@ func TestRoundsAllocateNothingPerDevice(t *testing.T) {
 			// Six with one worker for each of three loops: what parallel.For keeps of
 			// a loop, its closure and the bound handler.
 			if per[0] > 18 || per[1] > per[0]+2 { // a table of the engine may still grow
-				t.Errorf("%s, %s: %g allocations a round of 300 devices, %g of 3000: want the same few", name, protocol, per[0], per[1])
+				t.Errorf("%s, %s: %g allocations a round of 300 devices, %g of 3000: want the same few", name, protocol,
+					per[0], per[1])
 			}
 		}
 	}
 }
 
 func BenchmarkRound(b *testing.B) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline} {
+	for _, protocol := range []string{federation.WaitForAll, protocols.Deadline} {
 		for _, n := range []int{30, 1000} {
 			b.Run(fmt.Sprintf("%s/%d", protocol, n), func(b *testing.B) {
 				f := busy(b, n, protocol)
@@ -84,4 +90,16 @@ func BenchmarkRound(b *testing.B) {
 			})
 		}
 	}
+}
+
+// steady is a bandwidth that does not change, or does at every instant of a grid to
+// the same.
+type steady struct{ factor float64 }
+
+func (s steady) Downlink(_ int, usual float64, at engine.Time) (float64, engine.Time) {
+	return usual * s.factor, (at/toss + 1) * toss
+}
+
+func (s steady) Uplink(device int, usual float64, at engine.Time) (float64, engine.Time) {
+	return s.Downlink(device, usual, at)
 }

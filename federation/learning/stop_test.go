@@ -7,6 +7,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -37,7 +38,8 @@ func TestStopAtSuboptimality(t *testing.T) {
 		want := (first + every - 1) / every * every
 		last := out.Rounds[len(out.Rounds)-1]
 		if last.Round != want || out.Status != results.Done {
-			t.Errorf("evaluated every %d rounds, the run ends after round %d as %s; want %d: round %d is the first within %g",
+			t.Errorf("evaluated every %d rounds, the run ends after round %d as %s; want %d: "+
+				"round %d is the first within %g",
 				every, last.Round, out.Status, want, first, target)
 			continue
 		}
@@ -63,7 +65,8 @@ func TestSuboptimalityLeavesOutTheTermsInOmegaAlone(t *testing.T) {
 		shifted.Schedule.Optimum, shifted.Schedule.Constant = base.Schedule.Optimum+constant, constant
 		for h, r := range run(t, shifted).Rounds {
 			want := plain.Rounds[h].Suboptimality
-			if math.Abs(r.Suboptimality-want) > 1e-12*(1+want) || math.Abs(r.Primal-constant-plain.Rounds[h].Primal) > 1e-12 {
+			if math.Abs(r.Suboptimality-want) > 1e-12*(1+want) ||
+				math.Abs(r.Primal-constant-plain.Rounds[h].Primal) > 1e-12 {
 				t.Fatalf("with %g added to R, round %d: sub-optimality %g, P = %g; want %g and %g more than %g",
 					constant, h, r.Suboptimality, r.Primal, want, constant, plain.Rounds[h].Primal)
 			}
@@ -114,11 +117,13 @@ func TestMaxTime(t *testing.T) {
 		most float64
 		want int
 	}{{1.2, 3}, {1.5, 3}, {1.6, 4}, {0.001, 1}, {0, 10}} {
-		s := world(t, "mocha", federation.Deadline, func(s *Setup) { s.Schedule.MaxTime, s.Schedule.EvalEvery = c.most, 100 })
+		s := world(t, "mocha", protocols.Deadline,
+			func(s *Setup) { s.Schedule.MaxTime, s.Schedule.EvalEvery = c.most, 100 })
 		out := run(t, s)
 		last := out.Rounds[len(out.Rounds)-1]
 		if last.Round != c.want || math.IsNaN(last.Primal) || out.Status != results.Done {
-			t.Errorf("at most %g s in rounds of 0.5 s: %d rounds, P = %g, %s; want %d, evaluated", c.most, last.Round, last.Primal, out.Status, c.want)
+			t.Errorf("at most %g s in rounds of 0.5 s: %d rounds, P = %g, %s; want %d, evaluated", c.most, last.Round,
+				last.Primal, out.Status, c.want)
 		}
 	}
 }
@@ -140,7 +145,8 @@ func TestEvalEvery(t *testing.T) {
 		want := all.Rounds[h]
 		if h%4 != 0 && h != 10 {
 			want = unevaluated(want)
-			for _, x := range []float64{want.Primal, want.Dual, want.Gap, want.Suboptimality, want.TrainError, want.TestError} {
+			for _, x := range []float64{want.Primal, want.Dual, want.Gap, want.Suboptimality, want.TrainError,
+				want.TestError} {
 				if !math.IsNaN(x) {
 					t.Fatalf("round %d: %+v", h, want)
 				}
@@ -203,7 +209,8 @@ func TestOuterIterations(t *testing.T) {
 	h := 0
 	for outer := range 3 {
 		if outer > 0 {
-			c, err := s.Problem.Regularizer.Update(s.Pool, s.Problem.TaskModels(twin.Model().W), s.Problem.Config.OmegaFloor)
+			c, err := s.Problem.Regularizer.Update(s.Pool, s.Problem.TaskModels(twin.Model().W),
+				s.Problem.Config.OmegaFloor)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +234,8 @@ func TestOuterIterations(t *testing.T) {
 	}
 
 	fixed := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Schedule = plan })
-	one := world(t, "mocha", federation.WaitForAll, func(s *Setup) { s.Schedule = Schedule{Outer: 1, Rounds: 12, EvalEvery: 1, Optimum: math.NaN()} })
+	one := world(t, "mocha", federation.WaitForAll,
+		func(s *Setup) { s.Schedule = Schedule{Outer: 1, Rounds: 12, EvalEvery: 1, Optimum: math.NaN()} })
 	a, b := run(t, fixed), run(t, one)
 	for h := range a.Rounds {
 		a.Rounds[h].Outer = 0

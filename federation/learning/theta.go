@@ -19,30 +19,30 @@ func (f *Federation) thetas() []float64 {
 	}
 	thetas := make([]float64, f.setup.Clients)
 	var measured []int32
-	for t := range thetas {
+	for client := range thetas {
 		switch {
-		case !f.server.Takes(t):
-			thetas[t] = 1
-		case f.clients.Number(t) != f.server.Rounds():
-			thetas[t] = math.NaN()
+		case !f.server.Takes(client):
+			thetas[client] = 1
+		case f.clients.Number(client) != f.server.Rounds():
+			thetas[client] = math.NaN()
 		default:
-			measured = append(measured, int32(t))
+			measured = append(measured, int32(client))
 		}
 	}
-	f.recorder.Answer(func() {
+	f.log.Answer(func() {
 		f.setup.Pool.For(len(measured), func(i, _ int) {
-			t := int(measured[i])
-			update := f.method.Inspected.Update(t)
-			thetas[t] = update.Theta(f.setup.Problem, t)
+			client := int(measured[i])
+			update := f.method.Inspected.Update(client)
+			thetas[client] = update.Theta(f.setup.Problem, client)
 		})
 	}, func(c *state.Coder) {
-		for _, t := range measured {
-			c.Float64(&thetas[t])
+		for _, client := range measured {
+			c.Float64(&thetas[client])
 		}
 	})
-	for t, theta := range thetas {
+	for client, theta := range thetas {
 		if !math.IsNaN(theta) {
-			f.server.Note(federation.ThetaMeasured, t, theta)
+			f.server.Note(federation.ThetaMeasured, client, theta)
 		}
 	}
 	return thetas

@@ -6,6 +6,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/racetest"
 	"fedsim/mtl"
 )
@@ -14,13 +15,13 @@ import (
 // the same to the bit.
 func TestThetaChangesNothing(t *testing.T) {
 	for _, method := range []string{"mocha", "cocoa", "mb-sdca", "mb-sgd"} {
-		for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged} {
+		for _, protocol := range []string{federation.WaitForAll, protocols.Deadline, protocols.Charged} {
 			if method == "cocoa" && protocol != federation.WaitForAll {
 				continue
 			}
 			setup := func(every int) Setup {
 				return world(t, method, protocol, func(s *Setup) {
-					s.Faults.DropProbability = 0.3
+					s.Faults.DropProbability.All = 0.3
 					s.Schedule.ThetaEvery = every
 				})
 			}
@@ -28,7 +29,8 @@ func TestThetaChangesNothing(t *testing.T) {
 			for h := range measured.Rounds {
 				x := &measured.Rounds[h]
 				if want := method != "mb-sgd" && x.Round > 0 && x.Round%3 == 0; (x.Thetas != nil) != want {
-					t.Errorf("%s, %s: round %d has thetas: %v, want %v", method, protocol, x.Round, x.Thetas != nil, want)
+					t.Errorf("%s, %s: round %d has thetas: %v, want %v", method, protocol, x.Round, x.Thetas != nil,
+						want)
 				}
 				x.Thetas = nil
 			}
@@ -43,8 +45,8 @@ func TestThetaChangesNothing(t *testing.T) {
 // as many as the round says have been taken answered, and some progress was made.
 func TestThetaOfDroppedDevicesIsOne(t *testing.T) {
 	var told entries
-	out := run(t, world(t, "mocha", federation.Charged, func(s *Setup) {
-		s.Faults.DropProbability = 0.4
+	out := run(t, world(t, "mocha", protocols.Charged, func(s *Setup) {
+		s.Faults.DropProbability.All = 0.4
 		s.Schedule.Rounds, s.Schedule.ThetaEvery = 40, 1
 		s.Journal = &told
 	}))
@@ -99,7 +101,8 @@ func TestCoCoAKeepsItsTheta(t *testing.T) {
 				}
 			}
 			if largest < theta/2 || out.Capped != 0 {
-				t.Errorf("theta = %g: the largest is %g, %d were capped: the test shows nothing", theta, largest, out.Capped)
+				t.Errorf("theta = %g: the largest is %g, %d were capped: the test shows nothing", theta, largest,
+					out.Capped)
 			}
 		}
 	}
@@ -111,7 +114,8 @@ func cocoaWorld(t *testing.T, rule string, theta, epochs float64, stop string) S
 		s.Problem = randomProblem(t, features, sizes...)
 		s.Problem.Config.SigmaPrime = rule
 		s.Schedule.Rounds, s.Schedule.ThetaEvery = 60, 1
-		*s.Options.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: theta, Stop: stop, CheckEvery: 0.1, MaxEpochs: epochs}
+		*s.Options.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: theta, Stop: stop, CheckEvery: 0.1,
+			MaxEpochs: epochs}
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/devices"
-	"fedsim/federation"
+	"fedsim/federation/protocols"
 )
 
 // second makes a single device whose round takes exactly one second, half of it
@@ -27,14 +27,15 @@ func second(t testing.TB) func(*Setup) {
 func TestTies(t *testing.T) {
 	for _, battery := range []float64{batteryNone, 0x1p-12} { // the latter: one second's worth
 		for _, charger := range []float64{0, 1} {
-			f := start(t, world(t, "mb-sgd", federation.Deadline, func(s *Setup) {
+			f := start(t, world(t, "mb-sgd", protocols.Deadline, func(s *Setup) {
 				second(t)(s)
 				s.Config.DeadlineS = 1
-				s.Devices.BatteryWh, s.Devices.ChargeW = battery, charger
+				s.Devices.BatteryWh, s.Devices.ChargeW = devices.WattHours(battery), charger
 			}))
 			f.clients.Begin()
 			r := f.runRound()
-			if d := f.clients.State(0); d.Downlink.Seconds() != 0.25 || d.Compute.Seconds() != 0.5 || d.Uplink.Seconds() != 0.25 {
+			if d := f.clients.State(0); d.Downlink.Seconds() != 0.25 || d.Compute.Seconds() != 0.5 ||
+				d.Uplink.Seconds() != 0.25 {
 				t.Fatalf("the phases take %v, %v and %v, want 0.25, 0.5 and 0.25 s", d.Downlink, d.Compute, d.Uplink)
 			}
 			if r.TimeS != 1 || r.Participants != 1 || r.Dropped != 0 || r.Late != 0 || r.BytesUp != message {
@@ -50,7 +51,7 @@ func TestTies(t *testing.T) {
 		"deadline": func(s *Setup) { s.Config.DeadlineS = 1 - nanosecond },
 		"battery":  func(s *Setup) { s.Devices.BatteryWh = 0x1p-12 * (1 - 1.5*nanosecond) },
 	} {
-		f := start(t, world(t, "mb-sgd", federation.Deadline, func(s *Setup) {
+		f := start(t, world(t, "mb-sgd", protocols.Deadline, func(s *Setup) {
 			second(t)(s)
 			s.Config.DeadlineS = 1
 			change(s)
@@ -69,7 +70,7 @@ func TestTies(t *testing.T) {
 // either, wherever it drops.
 func TestStrikeInPhasesOfNoLength(t *testing.T) {
 	for _, where := range []string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom} {
-		for _, protocol := range []string{federation.Deadline, federation.Charged} {
+		for _, protocol := range []string{protocols.Deadline, protocols.Charged} {
 			for _, idle := range []bool{false, true} {
 				f := start(t, world(t, "mocha", protocol, func(s *Setup) {
 					s.Network.RTTms, s.Network.DownlinkMbps, s.Network.UplinkMbps = 0, 1e9, 1e9
@@ -82,7 +83,8 @@ func TestStrikeInPhasesOfNoLength(t *testing.T) {
 				f.clients.Begin()
 				for h := range 10 {
 					r := f.runRound()
-					if f.server.Attempt(int(0)).Responded || f.server.Attempt(int(4)).Responded || r.Participants != 5 || r.Dropped != 2 {
+					if f.server.Attempt(int(0)).Responded || f.server.Attempt(int(4)).Responded ||
+						r.Participants != 5 || r.Dropped != 2 {
 						t.Errorf("%s, %s: round %d: %+v: devices 0 and 4 never answer", where, protocol, h, r)
 					}
 				}

@@ -1,16 +1,13 @@
 package learning
 
 import (
-	"bytes"
-	"fmt"
 	"math"
 	"testing"
 
 	"fedsim/algorithms/methods"
 	"fedsim/devices"
 	"fedsim/federation"
-	"fedsim/internal/tools/parallel"
-	"fedsim/internal/tools/state"
+	"fedsim/federation/protocols"
 )
 
 // tiersWorld is a world of hierarchical averaging behind hubs.
@@ -27,7 +24,7 @@ func tiersWorld(t testing.TB, protocol string, size, rounds int, change func(*Se
 // harsh lets devices drop, differ, run out of battery and lose messages.
 func harsh(s *Setup) {
 	different(s)
-	s.Faults.DropProbability, s.Faults.DropPhase = 0.25, devices.AtRandom
+	s.Faults.DropProbability.All, s.Faults.DropPhase = 0.25, devices.AtRandom
 	s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
 	s.Network.DownlinkMbps, s.Network.UplinkMbps = 1, 1
 	joules(s, 400)
@@ -41,21 +38,22 @@ func harsh(s *Setup) {
 func TestRoundsOfOneHubAreThoseOfFedAvg(t *testing.T) {
 	for _, drops := range []float64{0, 0.3} {
 		scene := func(s *Setup) {
-			s.Faults.DropProbability, s.Faults.DropPhase = drops, devices.AtCompute
+			s.Faults.DropProbability.All, s.Faults.DropPhase = drops, devices.AtCompute
 			s.Config.DeadlineS = 1e6 // never
 		}
-		average := world(t, "fedavg", federation.First, func(s *Setup) {
+		average := world(t, "fedavg", protocols.First, func(s *Setup) {
 			behind(s, len(sizes))
 			scene(s)
 			s.Schedule.Rounds = 20
 		})
-		tiers := tiersWorld(t, federation.First, len(sizes), 5, func(s *Setup) {
+		tiers := tiersWorld(t, protocols.First, len(sizes), 5, func(s *Setup) {
 			scene(s)
 			s.Schedule.Rounds = 4
 		})
 		want, got := run(t, average), run(t, tiers)
 		if want.ModelHash != got.ModelHash || want.Steps != got.Steps {
-			t.Errorf("drops %g: model %x after %d steps, federated averaging %x after %d", drops, got.ModelHash, got.Steps, want.ModelHash, want.Steps)
+			t.Errorf("drops %g: model %x after %d steps, federated averaging %x after %d", drops, got.ModelHash,
+				got.Steps, want.ModelHash, want.Steps)
 		}
 		flops := func(o *Outcome) (sum, down, up float64) {
 			for _, r := range o.Rounds {
@@ -66,7 +64,9 @@ func TestRoundsOfOneHubAreThoseOfFedAvg(t *testing.T) {
 		f1, d1, u1 := flops(want)
 		f5, d5, u5 := flops(got)
 		if !near(f1, f5, 1e-12*f1) || d1 != 5*d5 || u1 != 5*u5 {
-			t.Errorf("drops %g: %g FLOPs, %g bytes down, %g up; federated averaging %g, %g, %g: want a fifth of the bytes", drops, f5, d5, u5, f1, d1, u1)
+			t.Errorf(
+				"drops %g: %g FLOPs, %g bytes down, %g up; federated averaging %g, %g, %g: want a fifth of the bytes",
+				drops, f5, d5, u5, f1, d1, u1)
 		}
 	}
 }
@@ -74,7 +74,8 @@ func TestRoundsOfOneHubAreThoseOfFedAvg(t *testing.T) {
 // With one round of hubs, hierarchical averaging has the events of federated averaging and its
 // model, under every protocol, with faults.
 func TestOneRoundOfHubsHasTheEventsOfFedAvg(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First} {
+	for _, protocol := range []string{federation.WaitForAll, protocols.Deadline, protocols.Charged,
+		protocols.First} {
 		scene := func(s *Setup) {
 			if protocol != federation.WaitForAll {
 				harsh(s)
@@ -91,7 +92,8 @@ func TestOneRoundOfHubsHasTheEventsOfFedAvg(t *testing.T) {
 		}
 		for h := range want.Rounds {
 			a, b := want.Rounds[h], got.Rounds[h]
-			if a.Participants != b.Participants || a.Dropped != b.Dropped || a.Late != b.Late || math.Abs(a.Primal-b.Primal) > 1e-12*math.Abs(a.Primal) {
+			if a.Participants != b.Participants || a.Dropped != b.Dropped || a.Late != b.Late ||
+				math.Abs(a.Primal-b.Primal) > 1e-12*math.Abs(a.Primal) {
 				t.Errorf("%s, round %d: %+v, federated averaging %+v", protocol, h, b, a)
 			}
 		}
@@ -138,66 +140,25 @@ func TestRoundsOfHubsClosedForm(t *testing.T) {
 // A hub whose devices never respond keeps its model, and the others report. A device that
 // fails in one round of its hub works in the next.
 func TestHubsWithoutResponses(t *testing.T) {
-	never := run(t, tiersWorld(t, federation.First, 3, 4, func(s *Setup) { s.Faults.Never = []int{3, 4, 5} }))
+	never := run(t, tiersWorld(t, protocols.First, 3, 4, func(s *Setup) { s.Faults.Never = []int{3, 4, 5} }))
 	for h, r := range never.Rounds[1:] {
 		if r.Participants != 4 || r.BytesUp != 2*message {
-			t.Errorf("round %d: %d devices took part with %g bytes, want those of two hubs", h, r.Participants, r.BytesUp)
+			t.Errorf("round %d: %d devices took part with %g bytes, want those of two hubs", h, r.Participants,
+				r.BytesUp)
 		}
 	}
-	all := run(t, tiersWorld(t, federation.First, 3, 4, func(s *Setup) { s.Faults.DropProbability = 1 }))
+	all := run(t, tiersWorld(t, protocols.First, 3, 4, func(s *Setup) { s.Faults.DropProbability.All = 1 }))
 	if all.Rounds[0].Primal != all.Rounds[10].Primal || all.Rounds[10].Participants != 0 {
 		t.Error("a run in which all devices drop changes the model")
 	}
 	// With p = 0.5, a device responds in one of 8 rounds of its hub with probability 1 - 1/256.
-	some := run(t, tiersWorld(t, federation.First, 3, 8, func(s *Setup) { s.Faults.DropProbability = 0.5 }))
+	some := run(t, tiersWorld(t, protocols.First, 3, 8, func(s *Setup) { s.Faults.DropProbability.All = 0.5 }))
 	took := 0
 	for _, r := range some.Rounds[1:] {
 		took += r.Participants
 	}
 	if all := 10 * len(sizes); took < all-4 {
 		t.Errorf("%d of %d devices have a part in reports: failures in a round of a hub last", took, all)
-	}
-}
-
-// The rounds of hubs are the same for any number of workers, in timing mode, and resumed.
-func TestRoundsOfHubsAreDeterministic(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First} {
-		scene := func() Setup {
-			return tiersWorld(t, protocol, 2, 3, func(s *Setup) {
-				if protocol == federation.WaitForAll {
-					different(s)
-					s.Faults.DropProbability = 0.2
-					return
-				}
-				harsh(s)
-				s.Config.Retries = 1
-				s.Config.Fraction = 0.8
-				s.Availability, s.Faults.OnReturn = coins{3, 0.8}, devices.Resume
-			})
-		}
-		s := scene()
-		checkpoints := withCheckpoints(&s)
-		want := run(t, s)
-		compare := func(name string, got *Outcome, learns bool) {
-			if got.EventHash != want.EventHash || got.Events != want.Events || learns && got.ModelHash != want.ModelHash {
-				t.Errorf("%s, %s: %d events %x, model %x, want %d, %x, %x", protocol, name, got.Events, got.EventHash, got.ModelHash, want.Events, want.EventHash, want.ModelHash)
-			}
-			for h := range want.Rounds {
-				a, b := unevaluated(want.Rounds[h]), unevaluated(got.Rounds[h])
-				if fmt.Sprint(a) != fmt.Sprint(b) {
-					t.Errorf("%s, %s, round %d: %v, want %v", protocol, name, h, b, a)
-				}
-			}
-		}
-		alone := scene()
-		alone.Pool = parallel.NewPool(1)
-		compare("one worker", run(t, alone), true)
-		compare("timing mode", run(t, timed(t, scene())), false)
-		for _, at := range []int{0, len(*checkpoints) / 2} {
-			again := scene()
-			again.Resume = state.Reading(bytes.NewReader((*checkpoints)[at]))
-			compare(fmt.Sprintf("resumed after %d rounds", at+1), run(t, again), true)
-		}
 	}
 }
 
@@ -210,13 +171,14 @@ func TestTiersNeedHubs(t *testing.T) {
 
 // The server forgets what hubs gathered when it takes no report: too few devices responded.
 func TestReportsThatAreNotTaken(t *testing.T) {
-	out := run(t, tiersWorld(t, federation.First, 3, 4, func(s *Setup) {
+	out := run(t, tiersWorld(t, protocols.First, 3, 4, func(s *Setup) {
 		s.Faults.Never = []int{3}
 		s.Config.MinReports = len(sizes)
 	}))
 	for h, r := range out.Rounds {
 		if r.Primal != out.Rounds[0].Primal || r.Participants != 0 {
-			t.Errorf("round %d: P = %g with %d devices, want %g with none", h, r.Primal, r.Participants, out.Rounds[0].Primal)
+			t.Errorf("round %d: P = %g with %d devices, want %g with none", h, r.Primal, r.Participants,
+				out.Rounds[0].Primal)
 		}
 	}
 }
@@ -224,12 +186,12 @@ func TestReportsThatAreNotTaken(t *testing.T) {
 // A charged round lasts as long as all rounds of a hub, and a device that fits its work into the
 // clock cycle leaves time for all of them: nobody is late.
 func TestRoundsOfHubsFitIntoTheRound(t *testing.T) {
-	for _, protocol := range []string{federation.Charged, federation.Deadline} {
+	for _, protocol := range []string{protocols.Charged, protocols.Deadline} {
 		const rounds = 4
 		f := start(t, tiersWorld(t, protocol, 3, rounds, func(s *Setup) {
 			s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 			s.Options.(*methods.HierFAvgOptions).Epochs = 0
-			s.Config.Fit, s.Config.DeadlineS = protocol == federation.Deadline, 2
+			s.Config.Fit, s.Config.DeadlineS = protocol == protocols.Deadline, 2
 		}))
 		f.clients.Begin()
 		before := 0.0
@@ -238,11 +200,12 @@ func TestRoundsOfHubsFitIntoTheRound(t *testing.T) {
 			if r.Participants != len(sizes) || r.Late != 0 {
 				t.Fatalf("%s, round %d: %d devices took part, %d were late", protocol, h, r.Participants, r.Late)
 			}
-			if protocol == federation.Deadline { // one step more would not fit
+			if protocol == protocols.Deadline { // one step more would not fit
 				for k := range sizes {
 					rate := f.clients.Fleet().Rate(k)
 					one := f.work.StepFLOPs / rate
-					if used := 2*transferS + rounds*(2*shortS(message)+f.workOf(k).FLOPs/rate); used > 2+nanosecond || used+rounds*one < 2-nanosecond {
+					if used := 2*transferS + rounds*(2*shortS(message)+f.workOf(k).FLOPs/rate); used > 2+nanosecond ||
+						used+rounds*one < 2-nanosecond {
 						t.Errorf("round %d: device %d uses %.9f s of 2, a step takes %.9f", h, k, used, one)
 					}
 				}

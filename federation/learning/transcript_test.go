@@ -13,15 +13,16 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/filetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts")
 
 var kindNames = map[engine.Kind]string{
-	clients.EventRecharged: "returned", clients.EventDownlinkDone: "download done", clients.EventComputeDone: "compute done",
-	clients.EventUplinkDone: "upload done", clients.EventDrop: "strike", clients.EventBatteryCheck: "battery",
-	clients.EventTimer: "ask again", clients.EventServerTimer: "round end",
+	clients.EventRecharged: "returned", clients.EventDownlinkDone: "download done",
+	clients.EventComputeDone: "compute done", clients.EventUplinkDone: "upload done", clients.EventDrop: "strike",
+	clients.EventBatteryCheck: "battery", clients.EventTimer: "ask again", clients.EventServerTimer: "round end",
 }
 
 // phaseName returns the name of a device's state.
@@ -30,7 +31,8 @@ func phaseName(s clients.State) string {
 		return "lost"
 	}
 	return [...]string{
-		clients.Idle: "idle", clients.Downlink: "download", clients.Compute: "compute", clients.Uplink: "upload", clients.Depleted: "flat",
+		clients.Idle: "idle", clients.Downlink: "download", clients.Compute: "compute", clients.Uplink: "upload",
+		clients.Depleted: "flat",
 	}[s.Activity]
 }
 
@@ -46,29 +48,34 @@ func TestTranscript(t *testing.T) {
 		must             []string
 	}{
 		{
-			file: "deadline.txt", what: "a clock cycle of 0.4 s; devices drop while they compute, and uploads that jitter come late",
-			method: "mocha", protocol: federation.Deadline, rounds: 3,
+			file:   "deadline.txt",
+			what:   "a clock cycle of 0.4 s; devices drop while they compute, and uploads that jitter come late",
+			method: "mocha", protocol: protocols.Deadline, rounds: 3,
 			change: func(s *Setup) {
 				s.Config.DeadlineS, s.Config.Margin = 0.4, 0.2
 				s.Network.RTTms, s.Network.Jitter = 60, 0.5
 				s.Seed = 5
-				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtCompute
+				s.Faults.DropProbability.All, s.Faults.DropPhase = 0.3, devices.AtCompute
 			},
 			must: []string{"strike", "1 dropped, 1 late", "canceled"},
 		},
 		{
-			file: "wait-for-all.txt", what: "a device that drops in the upload, or whose message is lost, is asked again when its answer is due",
+			file: "wait-for-all.txt",
+			what: "a device that drops in the upload, or whose message is lost, is asked again when its answer is " +
+				"due",
 			method: "cocoa", protocol: federation.WaitForAll, rounds: 3,
 			change: func(s *Setup) {
 				s.Network.LossProbability = 0.1
-				s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtUpload
+				s.Faults.DropProbability.All, s.Faults.DropPhase = 0.3, devices.AtUpload
 				s.Options.(*algorithms.CoCoAOptions).MaxEpochs = 1
 			},
 			must: []string{"strike", "ask again", "0 late"},
 		},
 		{
-			file: "battery.txt", what: "batteries that last for about two rounds and are charged for one; a look that is early does nothing",
-			method: "mocha", protocol: federation.Charged, rounds: 6,
+			file: "battery.txt",
+			what: "batteries that last for about two rounds and are charged for one; a look that is early does " +
+				"nothing",
+			method: "mocha", protocol: protocols.Charged, rounds: 6,
 			change: func(s *Setup) {
 				s.Config.StepsLow, s.Config.StepsHigh = 0.05, 2
 				s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 1.2/3600, 3, 0.5

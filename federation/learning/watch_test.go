@@ -3,14 +3,13 @@ package learning
 import (
 	"context"
 	"reflect"
-	"strings"
 	"testing"
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/methods"
-	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/results"
 )
 
@@ -44,74 +43,6 @@ func briefly(s *Setup) {
 	}
 }
 
-// A run in which no device can ever work again ends with this reason, though
-// availability changes without end.
-func TestAFleetThatCanNeverActAgainEndsTheRun(t *testing.T) {
-	n := len(sizes)
-	for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First, federation.Asynchronous} {
-		method := "mocha"
-		if protocol == federation.Asynchronous {
-			method = "async-mocha"
-		}
-		for _, c := range []struct {
-			name   string
-			change func(*Setup)
-			reason string
-		}{
-			{"empty batteries", func(s *Setup) {
-				s.Availability = restless{}
-				s.Devices.BatteryWh = 0.001
-			}, "battery"},
-			{"away for good", func(s *Setup) {
-				s.Availability = restless{leaves: engine.FromSeconds(4.6), gone: n}
-			}, "ever"},
-			{"away for good in the middle of their work", func(s *Setup) {
-				s.Availability = restless{leaves: engine.FromSeconds(4.6), gone: n}
-				s.Faults.OnReturn = devices.Resume
-			}, "ever"},
-		} {
-			out := run(t, world(t, method, protocol, func(s *Setup) {
-				s.Schedule.Rounds = 1_000_000
-				briefly(s)
-				c.change(s)
-			}))
-			if out.Status != results.Stalled || !strings.Contains(out.Reason, c.reason) {
-				t.Errorf("%s, %s: %s after %d rounds: %q", protocol, c.name, out.Status, len(out.Rounds)-1, out.Reason)
-			}
-		}
-	}
-}
-
-// A device that becomes unavailable forever during its work stalls only a protocol that
-// waits for it.
-func TestADeviceThatIsAwayForGoodIsNotWaitedFor(t *testing.T) {
-	for protocol, status := range map[string]results.Status{federation.First: results.Done, federation.WaitForAll: results.Stalled, federation.Deadline: results.Done} {
-		out := run(t, world(t, "mocha", protocol, func(s *Setup) {
-			s.Availability = restless{leaves: engine.FromSeconds(2.05), gone: 1}
-			s.Faults.OnReturn = devices.Resume
-			briefly(s)
-			s.Schedule.Rounds = 20
-		}))
-		if out.Status != status {
-			t.Errorf("%s: %s after %d rounds: %q", protocol, out.Status, len(out.Rounds)-1, out.Reason)
-		}
-	}
-}
-
-// The work of a server that would end after virtual time does ends the run.
-func TestAServerThatIsTooSlowEndsTheRun(t *testing.T) {
-	for method, protocol := range map[string]string{"mocha": federation.Deadline, "async-mocha": federation.Asynchronous} {
-		out := run(t, world(t, method, protocol, func(s *Setup) {
-			s.Availability = restless{}
-			s.Config.ServerGFLOPS = 1e-300
-			briefly(s)
-		}))
-		if out.Status != results.Stalled || !strings.Contains(out.Reason, "federation.server_gflops") {
-			t.Errorf("%s: %s after %d rounds: %q", protocol, out.Status, len(out.Rounds)-1, out.Reason)
-		}
-	}
-}
-
 // An interrupt ends a round of 31 years in which availability changes, and one in which
 // a device computes as long with a speed that changes. Earlier rounds remain.
 func TestAnInterruptEndsARoundWithoutEnd(t *testing.T) {
@@ -126,7 +57,7 @@ func TestAnInterruptEndsARoundWithoutEnd(t *testing.T) {
 	} {
 		ctx, cancel = context.WithCancel(t.Context())
 		fired := 0
-		out, err := start(t, world(t, "mocha", federation.Deadline, func(s *Setup) {
+		out, err := start(t, world(t, "mocha", protocols.Deadline, func(s *Setup) {
 			s.Availability = restless{}
 			briefly(s)
 			s.Hooks = &engine.Hooks{Fired: func(engine.Event) {
@@ -155,11 +86,12 @@ func (s started) Note(e federation.Entry) {
 func TestAnInterruptEndsLongWork(t *testing.T) {
 	defer func(before int64) { overtimeWork = before }(overtimeWork)
 	overtimeWork = 1 << 20
-	for method, protocol := range map[string]string{"mocha": federation.Deadline, "fedavg": federation.Deadline, "async-mocha": federation.Asynchronous} {
+	for method, protocol := range map[string]string{"mocha": protocols.Deadline, "fedavg": protocols.Deadline,
+		"async-mocha": protocols.Asynchronous} {
 		ctx, cancel := context.WithCancel(t.Context())
 		out, err := start(t, world(t, method, protocol, func(s *Setup) {
 			epochs := 1e6
-			if protocol == federation.Deadline {
+			if protocol == protocols.Deadline {
 				epochs, s.Config.DeadlineS = 0, 1e9
 			}
 			reflect.ValueOf(s.Options).Elem().FieldByName("Epochs").SetFloat(epochs)

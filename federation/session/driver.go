@@ -11,22 +11,20 @@ type driver struct{ *Session }
 
 var _ federation.Messenger = driver{}
 
-// Solve passes on the work that messages say.
-func (d driver) Solve(listed []int32) (done bool) {
-	for _, t := range listed {
-		if d.server.Solves(int(t)) {
-			m := d.queue.of(int(t))
-			d.server.SetWork(int(t), 0, m.Work, m.BytesUp)
-		}
+// Work passes on the work that messages say.
+func (d driver) Work(due []federation.Due, into []federation.Done) (done bool) {
+	for i := range due {
+		m := d.queue.of(int(due[i].Client))
+		into[i] = federation.Done{Work: m.Work, BytesUp: m.BytesUp}
 	}
 	return true
 }
 
 // Commit hears that the protocol takes the response of a client.
-func (d driver) Commit(t int, _ float64) {
-	d.taken = append(d.taken, d.answer[t])
-	m := d.queue.withID(d.answer[t])
-	d.sizes[t] = [2]float64{m.BytesDown, m.BytesUp}
+func (d driver) Commit(client int, _ float64) {
+	d.taken = append(d.taken, d.answer[client])
+	m := d.queue.withID(d.answer[client])
+	d.sizes[client] = [2]float64{m.BytesDown, m.BytesUp}
 }
 
 // Discard changes nothing: the other program knows the work.
@@ -39,46 +37,46 @@ func (d driver) RunUntil(until engine.Time) { d.run(until) }
 func (d driver) Stop() { d.stop() }
 
 // Downloaded lets a client wait for Work when its message, which was not lost, leaves that open.
-func (d driver) Downloaded(t int) {
-	m := d.queue.of(t)
-	if !m.Undecided || d.clients.State(t).DownlinkLost {
+func (d driver) Downloaded(client int) {
+	m := d.queue.of(client)
+	if !m.Undecided || d.clients.State(client).DownlinkLost {
 		return
 	}
 	m.state = asking
 	d.call.asking++
-	d.clients.Hold(t)
+	d.clients.Hold(client)
 	d.call.notify(m, NoticeWork, d.Now())
 	d.stop()
 }
 
 // Responded notifies the driver of a response.
-func (d driver) Responded(t int, ofRound bool) {
-	place := d.queue.current[t]
+func (d driver) Responded(client int, ofRound bool) {
+	place := d.queue.current[client]
 	m := &d.queue.messages[place]
 	if !ofRound {
-		d.server.Note(federation.ResponseArrived, t, 0)
+		d.server.Note(federation.ResponseArrived, client, 0)
 		if m.update {
-			d.server.Accounts().Responded(t)
+			d.server.Accounts().Responded(client)
 		}
 	}
-	d.answer[t] = m.ID
+	d.answer[client] = m.ID
 	d.call.notify(m, NoticeResponse, d.Now())
 	d.end(place, responded)
 }
 
 // Failed hears that an attempt has failed. That of a round the server may repeat.
-func (d driver) Failed(t int, why clients.Reason, ofRound bool) {
+func (d driver) Failed(client int, why clients.Reason, ofRound bool) {
 	if ofRound {
-		d.queue.of(t).why = why
+		d.queue.of(client).why = why
 	} else {
-		d.fail(t, why)
+		d.fail(client, why)
 	}
 }
 
 // Ended hears that a message of Round has no response. Between two rounds the driver learns
 // of it like of other failures; in a round it does when the round ends.
-func (d driver) Ended(t int) {
-	place := d.queue.current[t]
+func (d driver) Ended(client int) {
+	place := d.queue.current[client]
 	if d.call.inRound || place < 0 {
 		return
 	}

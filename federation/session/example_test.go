@@ -35,7 +35,9 @@ func ExampleSession() {
 		for client := range 3 {
 			id++
 			ids = append(ids, id)
-			messages = append(messages, session.Message{ID: id, Client: client, BytesDown: 250e3, Work: devices.Work{FLOPs: float64(client+1) * 1e9}, BytesUp: 250e3})
+			messages = append(messages,
+				session.Message{ID: id, Client: client, BytesDown: 250e3,
+					Work: devices.Work{FLOPs: float64(client+1) * 1e9}, BytesUp: 250e3})
 		}
 		if _, err := driver.Send(round, session.Train, messages); err != nil {
 			fmt.Println(err)

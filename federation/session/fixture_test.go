@@ -14,6 +14,8 @@ import (
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
+	_ "fedsim/federation/selectors"
 	"fedsim/internal/tools/parallel"
 	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/mtl"
@@ -54,11 +56,12 @@ func world(t testing.TB, method, protocol string, change func(*learning.Setup)) 
 	for _, n := range sizes {
 		s.Rows = append(s.Rows, int32(n))
 	}
-	if s.Config.Protocol = protocol; protocol == federation.Deadline {
+	if s.Config.Protocol = protocol; protocol == protocols.Deadline {
 		s.Config.DeadlineS = 0.5
 	}
 	d, n := &s.Devices, &s.Network
-	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, 0.5, 2, devices.Mains, devices.WhenDepleted
+	d.ClockGHz, d.FlopsPerCycle, d.IdleW, d.ComputeW, d.BatteryWh, d.Charging = 1e-6, 1, 0.5, 2, devices.Mains,
+		devices.WhenDepleted
 	n.DownlinkMbps, n.UplinkMbps, n.RTTms = 1, 1, 10
 	change(&s)
 	if d.ChargeW == 0 && d.Charging == devices.WhenDepleted {
@@ -89,7 +92,9 @@ func run(t testing.TB, s learning.Setup) *learning.Outcome {
 	return out
 }
 
-func joules(s *learning.Setup, capacity float64) { s.Devices.BatteryWh = capacity / 3600 }
+func joules(s *learning.Setup, capacity float64) {
+	s.Devices.BatteryWh = devices.WattHours(capacity / 3600)
+}
 
 // same compares values bit by bit, so that NaN equals NaN and 0 is not -0.
 func same[T any](a, b T) error {

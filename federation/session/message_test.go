@@ -12,6 +12,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
 	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
@@ -51,11 +52,13 @@ func waits(t testing.TB, s *Session, ids []int64, count int, until engine.Time, 
 // count, leaves the rest to the next one.
 func TestMessagesToAClientTakeTurns(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}}, Message{ID: 2, Work: devices.Work{FLOPs: 500}}, Message{ID: 3, Client: 1, Work: devices.Work{FLOPs: 3000}})
+	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}}, Message{ID: 2, Work: devices.Work{FLOPs: 500}},
+		Message{ID: 3, Client: 1, Work: devices.Work{FLOPs: 3000}})
 	waits(t, s, nil, 0, 1000*ms, EndedUntil)
 	waits(t, s, []int64{1, 2}, 1, engine.Never, EndedCount, Notice{ID: 1, At: 1010 * ms})
 	waits(t, s, []int64{1}, 0, engine.Never, EndedAll)
-	waits(t, s, []int64{3}, 0, engine.Never, EndedAll, Notice{ID: 2, At: 1520 * ms}, Notice{ID: 3, Client: 1, At: 3010 * ms})
+	waits(t, s, []int64{3}, 0, engine.Never, EndedAll, Notice{ID: 2, At: 1520 * ms},
+		Notice{ID: 3, Client: 1, At: 3010 * ms})
 	r, err := s.Close(1, []int64{1, 3}, 0)
 	if err != nil || r.Participants != 2 || r.Late != 1 || r.FLOPs != 4500 || r.TimeS != 3.01 || !math.IsNaN(r.Primal) {
 		t.Fatalf("%+v %v", r, err)
@@ -65,17 +68,21 @@ func TestMessagesToAClientTakeTurns(t *testing.T) {
 // The driver learns of a failure federation.detect_s after it, unless the message expires
 // before. A canceled message has no notice, and its client continues with the next.
 func TestFailuresAreDetectedLate(t *testing.T) {
-	s := drivenWorld(t, federation.Deadline, func(s *learning.Setup) {
+	s := drivenWorld(t, protocols.Deadline, func(s *learning.Setup) {
 		s.Faults.Never, s.Faults.DropPhase = []int{1, 2}, devices.AtStart
 		s.Config.DetectS = 2
 	})
 	if s.DetectAfter() != 2000*ms {
 		t.Fatal(s.DetectAfter())
 	}
-	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 5000}}, Message{ID: 2, Client: 1}, Message{ID: 3, Client: 2, Expires: 1500 * ms},
-		Message{ID: 4, Client: 3, Work: devices.Work{FLOPs: 1000}, Expires: 800 * ms}, Message{ID: 5, Client: 1, Expires: 1000 * ms}, Message{ID: 6, Client: 4, Work: devices.Work{FLOPs: 900}})
-	waits(t, s, nil, 3, engine.Never, EndedCount, Notice{4, 3, 800 * ms, NoticeExpired, 0}, Notice{6, 4, 910 * ms, NoticeResponse, 0}, Notice{5, 1, 1000 * ms, NoticeExpired, 0})
-	waits(t, s, []int64{2, 3}, 0, engine.Never, EndedAll, Notice{3, 2, 1500 * ms, NoticeExpired, 0}, Notice{2, 1, 2000 * ms, NoticeFailure, clients.DroppedOut})
+	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 5000}}, Message{ID: 2, Client: 1},
+		Message{ID: 3, Client: 2, Expires: 1500 * ms},
+		Message{ID: 4, Client: 3, Work: devices.Work{FLOPs: 1000}, Expires: 800 * ms},
+		Message{ID: 5, Client: 1, Expires: 1000 * ms}, Message{ID: 6, Client: 4, Work: devices.Work{FLOPs: 900}})
+	waits(t, s, nil, 3, engine.Never, EndedCount, Notice{4, 3, 800 * ms, NoticeExpired, 0},
+		Notice{6, 4, 910 * ms, NoticeResponse, 0}, Notice{5, 1, 1000 * ms, NoticeExpired, 0})
+	waits(t, s, []int64{2, 3}, 0, engine.Never, EndedAll, Notice{3, 2, 1500 * ms, NoticeExpired, 0},
+		Notice{2, 1, 2000 * ms, NoticeFailure, clients.DroppedOut})
 	sends(t, s, Message{ID: 7, Work: devices.Work{FLOPs: 100}})
 	if err := s.Cancel([]int64{1, 2}); err != nil {
 		t.Fatal(err)
@@ -91,9 +98,9 @@ func TestFailuresAreDetectedLate(t *testing.T) {
 // of one that was decided from the start.
 func TestWorkMayBeDecidedLate(t *testing.T) {
 	change := func(s *learning.Setup) {
-		s.Network.Jitter, s.Faults.DropProbability, s.Faults.DropPhase = 0.5, 0.3, devices.AtCompute
+		s.Network.Jitter, s.Faults.DropProbability.All, s.Faults.DropPhase = 0.5, 0.3, devices.AtCompute
 	}
-	early, late := drivenWorld(t, federation.Deadline, change), drivenWorld(t, federation.Deadline, change)
+	early, late := drivenWorld(t, protocols.Deadline, change), drivenWorld(t, protocols.Deadline, change)
 	for id := range int64(40) {
 		m := Message{ID: id, Client: int(id) % len(sizes), BytesDown: 300, Work: devices.Work{FLOPs: 700}, BytesUp: 200}
 		sends(t, early, m)
@@ -125,7 +132,8 @@ func TestWorkMayBeDecidedLate(t *testing.T) {
 // others goes on.
 func TestResponsesAtTheLastInstantAreInTime(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}, Expires: 1010 * ms}, Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 2000}})
+	sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}, Expires: 1010 * ms},
+		Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 2000}})
 	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{ID: 1, At: 1010 * ms}, Notice{ID: 2, Client: 1, At: 2010 * ms})
 }
 
@@ -170,7 +178,7 @@ func TestCanceledMessagesAreNotSent(t *testing.T) {
 // A late message that the protocol would take in a later round fails when its battery is
 // empty: the driver learns of it without another round.
 func TestLateMessagesFailBetweenRounds(t *testing.T) {
-	s := drivenWorld(t, federation.Deadline, func(s *learning.Setup) {
+	s := drivenWorld(t, protocols.Deadline, func(s *learning.Setup) {
 		s.Config.Late, s.Config.Retries, s.Config.Fit, s.Config.DetectS = federation.Keep, 1, false, 3
 		s.Devices.ChargeW, s.Devices.Charging = 0, devices.WhenDepleted
 		joules(s, 2)
@@ -180,7 +188,8 @@ func TestLateMessagesFailBetweenRounds(t *testing.T) {
 		t.Fatal(notices, taken, err)
 	}
 	notices, end, err := s.Wait(nil, 0, engine.Never, nil)
-	if err != nil || end != EndedAll || len(notices) != 1 || notices[0].Why != clients.BatteryDepleted || s.Now() != 8010*ms {
+	if err != nil || end != EndedAll || len(notices) != 1 || notices[0].Why != clients.BatteryDepleted ||
+		s.Now() != 8010*ms {
 		t.Error(notices, end, err, s.Now())
 	}
 }
@@ -189,8 +198,10 @@ func TestLateMessagesFailBetweenRounds(t *testing.T) {
 // of a round that a protocol plays: 2 steps of 0.1 s and 10^8 bytes at 4 s a gigabyte.
 func TestMessagesHaveOverheads(t *testing.T) {
 	slow := devices.Work{FLOPs: 1000, Steps: 2, Traffic: 1e8}
-	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Devices.StepS, s.Devices.TrafficSPerGB = 0.1, 4 })
-	sends(t, s, Message{ID: 1, Work: slow}, Message{ID: 2, Client: 1, Undecided: true}, Message{ID: 3, Client: 2, Work: devices.Work{FLOPs: 1000}})
+	s := drivenWorld(t, federation.WaitForAll,
+		func(s *learning.Setup) { s.Devices.StepS, s.Devices.TrafficSPerGB = 0.1, 4 })
+	sends(t, s, Message{ID: 1, Work: slow}, Message{ID: 2, Client: 1, Undecided: true},
+		Message{ID: 3, Client: 2, Work: devices.Work{FLOPs: 1000}})
 	waits(t, s, nil, 0, engine.Never, EndedWork, Notice{ID: 2, Client: 1, At: 5 * ms, Kind: NoticeWork})
 	if err := s.Work(2, slow, 0); err != nil {
 		t.Fatal(err)
@@ -206,7 +217,8 @@ func TestMessagesHaveOverheads(t *testing.T) {
 	}
 	for _, w := range []devices.Work{{Steps: -1}, {Traffic: math.Inf(1)}} {
 		var refusal *Error
-		if _, err := s.Send(2, Train, []Message{{ID: 9, Work: w}}); !errors.As(err, &refusal) || refusal.Code != CodeValue {
+		if _, err := s.Send(2, Train, []Message{{ID: 9, Work: w}}); !errors.As(err, &refusal) ||
+			refusal.Code != CodeValue {
 			t.Errorf("%+v: %v", w, err)
 		}
 	}
@@ -214,12 +226,13 @@ func TestMessagesHaveOverheads(t *testing.T) {
 
 // The driver learns of a battery that is empty within a round when the round ends.
 func TestFailuresOfARoundComeAtItsEnd(t *testing.T) {
-	s := drivenWorld(t, federation.Deadline, func(s *learning.Setup) {
+	s := drivenWorld(t, protocols.Deadline, func(s *learning.Setup) {
 		s.Config.Fit, s.Config.DetectS = false, 0
 		joules(s, 0.4)
 	})
 	notices, _, _, err := s.PlayRound(1, Train, []Message{{ID: 1, Work: devices.Work{FLOPs: 5000}}}, nil)
-	if want := []Notice{{ID: 1, At: 500 * ms, Kind: NoticeFailure, Why: clients.BatteryDepleted}}; err != nil || !slices.Equal(notices, want) {
+	if want := []Notice{{ID: 1, At: 500 * ms, Kind: NoticeFailure, Why: clients.BatteryDepleted}}; err != nil ||
+		!slices.Equal(notices, want) {
 		t.Error(notices, err)
 	}
 }
@@ -227,8 +240,10 @@ func TestFailuresOfARoundComeAtItsEnd(t *testing.T) {
 // Messages of a round that a protocol plays have sizes of their own.
 func TestMessagesOfAPolicyHaveTheirSizes(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	notices, _, _, err := s.PlayRound(1, Train, []Message{{ID: 1, Client: 1, BytesDown: 1000}, {ID: 2, BytesDown: 500, BytesUp: 1000}, {ID: 3, Client: 2}}, nil)
-	if want := []Notice{{ID: 3, Client: 2, At: 10 * ms}, {ID: 1, Client: 1, At: 18 * ms}, {ID: 2, At: 22 * ms}}; err != nil || !slices.Equal(notices, want) {
+	notices, _, _, err := s.PlayRound(1, Train,
+		[]Message{{ID: 1, Client: 1, BytesDown: 1000}, {ID: 2, BytesDown: 500, BytesUp: 1000}, {ID: 3, Client: 2}}, nil)
+	if want := []Notice{{ID: 3, Client: 2, At: 10 * ms}, {ID: 1, Client: 1, At: 18 * ms},
+		{ID: 2, At: 22 * ms}}; err != nil || !slices.Equal(notices, want) {
 		t.Error(notices, err)
 	}
 	if r, err := s.Close(1, nil, 0); err != nil || r.BytesDown != 1500 || r.BytesUp != 1000 {
@@ -278,7 +293,7 @@ func codeOf(err error) Code {
 
 // A message to a client that is not available is refused. The next change is known.
 func TestMessagesToUnavailableClientsAreRefused(t *testing.T) {
-	s := drivenWorld(t, federation.Deadline, func(s *learning.Setup) { s.Availability = halves{} })
+	s := drivenWorld(t, protocols.Deadline, func(s *learning.Setup) { s.Availability = halves{} })
 	if _, _, err := s.Advance(1500*ms, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +303,8 @@ func TestMessagesToUnavailableClientsAreRefused(t *testing.T) {
 		t.Errorf("%v until %d, want %v", available, next, want)
 	}
 	refused, err := s.Send(1, Train, []Message{{ID: 1}, {ID: 2, Client: 3}})
-	if err != nil || len(refused) != 1 || refused[0] != (Refusal{ID: 2, Why: clients.BecameUnavailable}) || refused[0].String() != "unavailable" {
+	if err != nil || len(refused) != 1 || refused[0] != (Refusal{ID: 2, Why: clients.BecameUnavailable}) ||
+		refused[0].String() != "unavailable" {
 		t.Fatal(refused, err)
 	}
 	if err := s.Cancel([]int64{2}); codeOf(err) != CodeUnknownID {
@@ -321,12 +337,18 @@ func TestErrors(t *testing.T) {
 	}{
 		{CodeDuplicateID, send(1, Message{ID: 1})}, {CodeDuplicateID, send(1, Message{ID: 8}, Message{ID: 8})},
 		{CodeClient, send(1, Message{ID: 9, Client: len(sizes)})}, {CodeClient, send(1, Message{ID: 9, Client: -1})},
-		{CodeValue, send(1, Message{ID: 9, Work: devices.Work{FLOPs: -1}})}, {CodeValue, send(1, Message{ID: 9, BytesUp: math.NaN()})}, {CodeValue, send(1, Message{ID: 9, BytesDown: math.Inf(1)})},
-		{CodePast, send(1, Message{ID: 9, Expires: 1})}, {CodeRound, send(2, Message{ID: 9})}, {CodeRound, send(0, Message{ID: 9})},
-		{CodeUnknownID, wait(engine.Never, 9)}, {CodePast, wait(1)}, {CodeOpenWork, wait(engine.Never, 1)}, {CodeOpenWork, advance(6 * ms)}, {CodeValue, advance(engine.Never)}, {CodePast, advance(1)},
-		{CodeUnknownID, s.Work(9, devices.Work{FLOPs: 1}, 1)}, {CodeOpenWork, s.Work(1, devices.Work{FLOPs: 1}, 1)}, {CodeValue, s.Work(2, devices.Work{FLOPs: math.NaN()}, 1)}, {CodeUnknownID, s.Cancel([]int64{1, 9})},
-		{CodeUnknownID, closing(1, 0, 9)}, {CodeUnknownID, closing(1, 0, 1)}, {CodeValue, closing(1, -1)}, {CodeRound, closing(2, 0)}, {CodeRound, closing(0, 0)},
-		{CodeOpenWork, play(1, Message{ID: 9, Client: 3})}, {CodePolicy, play(1, Message{ID: 9, Client: 3, Undecided: true})}, {CodePolicy, play(1, Message{ID: 9, Client: 3, Expires: 1e9})},
+		{CodeValue, send(1, Message{ID: 9, Work: devices.Work{FLOPs: -1}})},
+		{CodeValue, send(1, Message{ID: 9, BytesUp: math.NaN()})},
+		{CodeValue, send(1, Message{ID: 9, BytesDown: math.Inf(1)})}, {CodePast, send(1, Message{ID: 9, Expires: 1})},
+		{CodeRound, send(2, Message{ID: 9})}, {CodeRound, send(0, Message{ID: 9})},
+		{CodeUnknownID, wait(engine.Never, 9)}, {CodePast, wait(1)}, {CodeOpenWork, wait(engine.Never, 1)},
+		{CodeOpenWork, advance(6 * ms)}, {CodeValue, advance(engine.Never)}, {CodePast, advance(1)},
+		{CodeUnknownID, s.Work(9, devices.Work{FLOPs: 1}, 1)}, {CodeOpenWork, s.Work(1, devices.Work{FLOPs: 1}, 1)},
+		{CodeValue, s.Work(2, devices.Work{FLOPs: math.NaN()}, 1)}, {CodeUnknownID, s.Cancel([]int64{1, 9})},
+		{CodeUnknownID, closing(1, 0, 9)}, {CodeUnknownID, closing(1, 0, 1)}, {CodeValue, closing(1, -1)},
+		{CodeRound, closing(2, 0)}, {CodeRound, closing(0, 0)}, {CodeOpenWork, play(1, Message{ID: 9, Client: 3})},
+		{CodePolicy, play(1, Message{ID: 9, Client: 3, Undecided: true})},
+		{CodePolicy, play(1, Message{ID: 9, Client: 3, Expires: 1e9})},
 	} {
 		if got := codeOf(c.err); got != c.want {
 			t.Errorf("%v: code %q, want %q", c.err, got, c.want)
@@ -342,13 +364,15 @@ func TestErrors(t *testing.T) {
 		t.Error(err)
 	}
 	// The protocol plays the round with a client that is not busy; a second time it does not.
-	if _, taken, refused, err := s.PlayRound(1, Train, []Message{{ID: 10, Client: 1}, {ID: 11, Client: 2}}, nil); err != nil || !slices.Equal(taken, []int64{11}) || len(refused) != 1 || refused[0].String() != "busy" {
+	if _, taken, refused, err := s.PlayRound(1, Train, []Message{{ID: 10, Client: 1}, {ID: 11, Client: 2}},
+		nil); err != nil || !slices.Equal(taken, []int64{11}) || len(refused) != 1 || refused[0].String() != "busy" {
 		t.Fatal(taken, refused, err)
 	}
 	if err := play(1, Message{ID: 12, Client: 3}); codeOf(err) != CodeRound {
 		t.Error(err)
 	}
-	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{1, 0, 20 * ms, NoticeResponse, 0}, Notice{2, 1, 20 * ms, NoticeResponse, 0})
+	waits(t, s, nil, 0, engine.Never, EndedAll, Notice{1, 0, 20 * ms, NoticeResponse, 0},
+		Notice{2, 1, 20 * ms, NoticeResponse, 0})
 	if r, err := s.Close(1, []int64{1, 2, 11}, 0); err != nil || r.Participants != 3 || r.Late != 0 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -359,7 +383,7 @@ func TestErrors(t *testing.T) {
 
 // The asynchronous protocol has no rounds to play; a driver may send and wait.
 func TestAsynchronousPlaysNoRound(t *testing.T) {
-	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Config.Protocol = federation.Asynchronous })
+	s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Config.Protocol = protocols.Asynchronous })
 	if _, _, _, err := s.PlayRound(1, Train, []Message{{ID: 1}}, nil); codeOf(err) != CodePolicy {
 		t.Error(err)
 	}
@@ -402,12 +426,14 @@ func TestAsksForWorkAreHeard(t *testing.T) {
 // Evaluations take time and bytes, but are no updates.
 func TestEvaluationsAreNoUpdates(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	if _, err := s.Send(1, "evaluate", []Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, Work: devices.Work{FLOPs: 1e6}}}); err != nil {
+	if _, err := s.Send(1, "evaluate",
+		[]Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, Work: devices.Work{FLOPs: 1e6}}}); err != nil {
 		t.Fatal(err)
 	}
 	waits(t, s, nil, 1, engine.Never, EndedCount, Notice{ID: 1, At: 10*ms + 800e3})
 	r, err := s.Close(1, []int64{1}, 0)
-	if want := (results.Round{Round: 1, BytesDown: 100, TimeS: 0.0108}); err != nil || r.Participants+r.Late+r.Dropped != 0 || r.BytesDown != want.BytesDown || r.TimeS != want.TimeS {
+	if want := (results.Round{Round: 1, BytesDown: 100, TimeS: 0.0108}); err != nil ||
+		r.Participants+r.Late+r.Dropped != 0 || r.BytesDown != want.BytesDown || r.TimeS != want.TimeS {
 		t.Errorf("%+v %v", r, err)
 	}
 }
@@ -415,10 +441,13 @@ func TestEvaluationsAreNoUpdates(t *testing.T) {
 // Responses to queries are participants if the driver names them: it has used them.
 func TestQueriesMayCount(t *testing.T) {
 	s := drivenWorld(t, federation.WaitForAll, nil)
-	if _, err := s.Send(1, Query, []Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, BytesDown: 100}, {ID: 3, Client: 2, Work: devices.Work{FLOPs: 1e6}}}); err != nil {
+	if _, err := s.Send(1, Query,
+		[]Message{{ID: 1, BytesDown: 100}, {ID: 2, Client: 1, BytesDown: 100},
+			{ID: 3, Client: 2, Work: devices.Work{FLOPs: 1e6}}}); err != nil {
 		t.Fatal(err)
 	}
-	waits(t, s, nil, 2, engine.Never, EndedCount, Notice{ID: 1, At: 10*ms + 800e3}, Notice{ID: 2, Client: 1, At: 10*ms + 800e3})
+	waits(t, s, nil, 2, engine.Never, EndedCount, Notice{ID: 1, At: 10*ms + 800e3},
+		Notice{ID: 2, Client: 1, At: 10*ms + 800e3})
 	if r, err := s.Close(1, []int64{2}, 0); err != nil || r.Participants != 1 || r.Late+r.Dropped != 0 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -427,7 +456,7 @@ func TestQueriesMayCount(t *testing.T) {
 // The context ends a call that lasts.
 func TestACallIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	setup := world(t, "fedavg", federation.Deadline, func(s *learning.Setup) { s.Availability = halves{} })
+	setup := world(t, "fedavg", protocols.Deadline, func(s *learning.Setup) { s.Availability = halves{} })
 	of := driven(setup)
 	of.Context = ctx
 	s, err := New(of)
@@ -445,7 +474,9 @@ func TestCancelingTwiceIsCancelingOnce(t *testing.T) {
 	var want []Notice
 	for _, ids := range [][]int64{{1}, {1, 1, 1}} {
 		s := drivenWorld(t, federation.WaitForAll, func(s *learning.Setup) { s.Network.HubSize = 3 })
-		sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}}, Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 500}}, Message{ID: 3, Client: 2, Work: devices.Work{FLOPs: 800}})
+		sends(t, s, Message{ID: 1, Work: devices.Work{FLOPs: 1000}},
+			Message{ID: 2, Client: 1, Work: devices.Work{FLOPs: 500}},
+			Message{ID: 3, Client: 2, Work: devices.Work{FLOPs: 800}})
 		waits(t, s, nil, 0, 100*ms, EndedUntil)
 		if err := s.Cancel(ids); err != nil {
 			t.Fatal(err)
@@ -454,7 +485,8 @@ func TestCancelingTwiceIsCancelingOnce(t *testing.T) {
 		if want == nil {
 			want = notices
 		}
-		if err != nil || end != EndedAll || len(notices) != 2 || notices[0].At != notices[1].At || !slices.Equal(notices, want) {
+		if err != nil || end != EndedAll || len(notices) != 2 || notices[0].At != notices[1].At ||
+			!slices.Equal(notices, want) {
 			t.Errorf("canceled %v: %v %v %v, want %v", ids, notices, end, err, want)
 		}
 	}

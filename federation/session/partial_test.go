@@ -15,7 +15,7 @@ func TestSessionsHavePartialWork(t *testing.T) {
 	for _, partial := range []string{federation.Keep, federation.Drop} {
 		s := world(t, "fedavg", federation.WaitForAll, func(s *learning.Setup) {
 			set(s.Options, "Epochs", float64(allEpochs))
-			s.Config.PartialShare, s.Config.Partial, s.Config.Clients = 0.5, partial, 5
+			s.Config.PartialShare, s.Config.Partial, s.Config.Clients.Count = 0.5, partial, 5
 			s.Schedule.Rounds = 30
 		})
 		want := recordRun(t, s)
@@ -38,9 +38,12 @@ func TestSessionsHavePartialWork(t *testing.T) {
 			for i, k := range chosen {
 				flops := load.Of(sizes[k], int(epochs[i])*sizes[k])
 				if flops != want.flops[h][int(k)] {
-					t.Fatalf("round %d, device %d: %d epochs are %g FLOPs, want %g", h+1, k, epochs[i], flops, want.flops[h][int(k)])
+					t.Fatalf("round %d, device %d: %d epochs are %g FLOPs, want %g", h+1, k, epochs[i], flops,
+						want.flops[h][int(k)])
 				}
-				all = append(all, Message{ID: int64(h*100) + int64(k) + 1, Client: int(k), BytesDown: bytes, Work: devices.Work{FLOPs: flops}, BytesUp: bytes})
+				all = append(all,
+					Message{ID: int64(h*100) + int64(k) + 1, Client: int(k), BytesDown: bytes,
+						Work: devices.Work{FLOPs: flops}, BytesUp: bytes})
 			}
 			_, taken, _, err := ses.PlayRound(h+1, Train, all, nil)
 			if err != nil {
@@ -50,7 +53,8 @@ func TestSessionsHavePartialWork(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if of := want.Rounds[h+1]; r.TimeS != of.TimeS || r.Participants != of.Participants || r.Late != of.Late || len(taken) != of.Participants {
+			if of := want.Rounds[h+1]; r.TimeS != of.TimeS || r.Participants != of.Participants || r.Late != of.Late ||
+				len(taken) != of.Participants {
 				t.Fatalf("round %d: %+v with %d taken, want %+v", h+1, r, len(taken), of)
 			}
 		}

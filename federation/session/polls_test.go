@@ -7,6 +7,7 @@ import (
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
 )
 
 // plays lets the protocol play a round.
@@ -14,7 +15,8 @@ func plays(t *testing.T, s *Session, round int, all []Message, want []int64, not
 	t.Helper()
 	got, taken, refused, err := s.PlayRound(round, Train, all, nil)
 	if err != nil || len(refused) > 0 || !slices.Equal(taken, want) || !slices.Equal(got, notices) {
-		t.Fatalf("round %d: %v, taken %v, refused %v, %v; want %v, taken %v", round, got, taken, refused, err, notices, want)
+		t.Fatalf("round %d: %v, taken %v, refused %v, %v; want %v, taken %v", round, got, taken, refused, err, notices,
+			want)
 	}
 	if _, err := s.Close(round, taken, 0); err != nil {
 		t.Fatal(err)
@@ -24,7 +26,8 @@ func plays(t *testing.T, s *Session, round int, all []Message, want []int64, not
 // Protocols see what polls deliver. The server polls at 0, 0.3 and 0.6 s of a round, and the
 // responses arrive at 0.21, 0.36 and 0.22 s.
 func TestProtocolsSeeWhatPollsDeliver(t *testing.T) {
-	all := []Message{{ID: 1, Work: devices.Work{FLOPs: 200}}, {ID: 2, Client: 1, Work: devices.Work{FLOPs: 350}}, {ID: 3, Client: 2, Work: devices.Work{FLOPs: 210}}}
+	all := []Message{{ID: 1, Work: devices.Work{FLOPs: 200}}, {ID: 2, Client: 1, Work: devices.Work{FLOPs: 350}},
+		{ID: 3, Client: 2, Work: devices.Work{FLOPs: 210}}}
 	played := func(protocol string, change func(*learning.Setup)) *Session {
 		return drivenWorld(t, protocol, func(s *learning.Setup) {
 			s.Network.ServerPollS, s.Config.Fit = 0.3, false
@@ -37,16 +40,17 @@ func TestProtocolsSeeWhatPollsDeliver(t *testing.T) {
 	late := Notice{2, 1, 500 * ms, NoticeFailure, 5}
 
 	// A deadline of 0.5 s is between two polls.
-	s := played(federation.Deadline, nil)
+	s := played(protocols.Deadline, nil)
 	plays(t, s, 1, all, []int64{1, 3}, first[0], first[1], late)
 
 	// A late response that counts is seen when the next round sends its messages.
-	s = played(federation.Deadline, func(s *learning.Setup) { s.Config.Late = federation.Keep })
+	s = played(protocols.Deadline, func(s *learning.Setup) { s.Config.Late = federation.Keep })
 	plays(t, s, 1, all, []int64{1, 3}, first...)
-	plays(t, s, 2, []Message{{ID: 4, Work: devices.Work{FLOPs: 200}}}, []int64{4, 2}, Notice{ID: 2, Client: 1, At: 500 * ms}, Notice{ID: 4, At: 800 * ms})
+	plays(t, s, 2, []Message{{ID: 4, Work: devices.Work{FLOPs: 200}}}, []int64{4, 2},
+		Notice{ID: 2, Client: 1, At: 500 * ms}, Notice{ID: 4, At: 800 * ms})
 
 	// One response is needed, and the poll delivers two.
-	s = played(federation.First, func(s *learning.Setup) { s.Config.Clients = 1 })
+	s = played(protocols.First, func(s *learning.Setup) { s.Config.Clients.Count = 1 })
 	late.At = 300 * ms
 	plays(t, s, 1, all, []int64{1, 3}, first[0], first[1], late)
 
@@ -57,7 +61,7 @@ func TestProtocolsSeeWhatPollsDeliver(t *testing.T) {
 // A late response that lies at the server needs no battery: it came at 1 s, the battery of its client is empty
 // at 3 s, and the next round lets the server poll at 4 s.
 func TestPollDeliversLateResponseOfDepletedClient(t *testing.T) {
-	s := drivenWorld(t, federation.Deadline, func(s *learning.Setup) {
+	s := drivenWorld(t, protocols.Deadline, func(s *learning.Setup) {
 		s.Network.ServerPollS, s.Config.Fit, s.Config.Late, s.Devices.ChargeW = 10, false, federation.Keep, 0
 		s.Config.DetectS = 0.5 // of failures
 		joules(s, 3)
@@ -69,7 +73,8 @@ func TestPollDeliversLateResponseOfDepletedClient(t *testing.T) {
 	if empty, _ := s.clients.Depleted(0); !empty {
 		t.Error("the battery is not empty")
 	}
-	plays(t, s, 2, []Message{{ID: 2, Client: 1, Work: devices.Work{FLOPs: 100}}}, []int64{1}, Notice{ID: 1, At: 4000 * ms})
+	plays(t, s, 2, []Message{{ID: 2, Client: 1, Work: devices.Work{FLOPs: 100}}}, []int64{1},
+		Notice{ID: 1, At: 4000 * ms})
 }
 
 // Messages that a driver sends let the server poll at once, and responses that are awaited come

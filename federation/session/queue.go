@@ -52,25 +52,25 @@ const (
 	over                   // the message has ended otherwise
 )
 
-func (m *pending) ended() bool { return m.state >= responded }
+func (p *pending) ended() bool { return p.state >= responded }
 
 func newQueue(devices int) queue {
 	q := queue{ids: map[int64]int32{}, current: make([]int32, devices), last: make([]int32, devices)}
-	for t := range q.current {
-		q.current[t] = -1
+	for client := range q.current {
+		q.current[client] = -1
 	}
 	return q
 }
 
-// of returns the message that device t is at; it must be at one.
-func (q *queue) of(t int) *pending { return &q.messages[q.current[t]] }
+// of returns the message that a device is at; it must be at one.
+func (q *queue) of(client int) *pending { return &q.messages[q.current[client]] }
 
-// bytesDown returns the size of the message that device t is at; 0: it is at none.
-func (q *queue) bytesDown(t int) float64 {
-	if q.current[t] < 0 {
+// bytesDown returns the size of the message that a device is at; 0: it is at none.
+func (q *queue) bytesDown(client int) float64 {
+	if q.current[client] < 0 {
 		return 0
 	}
-	return q.of(t).BytesDown
+	return q.of(client).BytesDown
 }
 
 // withID returns the message with an id that is known.
@@ -103,7 +103,8 @@ func (q *queue) add(kind string, all []Message, round int) []int32 {
 			q.messages = append(q.messages, pending{})
 		}
 		m := &q.messages[place]
-		*m = pending{Message: all[i], due: engine.Never, timer: -1, next: -1, round: int32(round), update: kind == Train, query: kind == Query}
+		*m = pending{Message: all[i], due: engine.Never, timer: -1, next: -1, round: int32(round),
+			update: kind == Train, query: kind == Query}
 		q.ids[m.ID] = place
 		q.open++
 		if m.Undecided {
@@ -140,16 +141,16 @@ func (q *queue) decide(m *pending) {
 
 // start puts a message in the place that its device is at.
 func (q *queue) start(place int32) {
-	t := q.messages[place].Client
-	q.current[t], q.last[t] = place, place
+	client := q.messages[place].Client
+	q.current[client], q.last[client] = place, place
 }
 
 // line lets a message wait for its turn. It reports whether its turn has come.
 func (q *queue) line(place int32) (now bool) {
-	t := q.messages[place].Client
-	before := q.last[t]
-	q.last[t] = place
-	if q.current[t] < 0 {
+	client := q.messages[place].Client
+	before := q.last[client]
+	q.last[client] = place
+	if q.current[client] < 0 {
 		return true
 	}
 	q.messages[before].next = place
@@ -160,18 +161,18 @@ func (q *queue) line(place int32) (now bool) {
 // message whose turn has come; -1: none.
 func (q *queue) unlink(place int32) (next int32) {
 	m := &q.messages[place]
-	t := m.Client
-	if q.current[t] == place {
-		q.current[t] = m.next
+	client := m.Client
+	if q.current[client] == place {
+		q.current[client] = m.next
 		return m.next
 	}
-	before := q.current[t]
+	before := q.current[client]
 	for q.messages[before].next != place {
 		before = q.messages[before].next
 	}
 	q.messages[before].next = m.next
 	if m.next < 0 {
-		q.last[t] = before
+		q.last[client] = before
 	}
 	return -1
 }
@@ -186,14 +187,15 @@ type once struct {
 func (o *once) check(all []Message) error {
 	o.calls++
 	for i := range all {
-		t := all[i].Client
-		if t < 0 || t >= len(o.marks) {
+		client := all[i].Client
+		if client < 0 || client >= len(o.marks) {
 			continue // see checkMessage
 		}
-		if o.marks[t] == o.calls {
-			return refuse(CodeClient, all[i].ID, "message %d: client %d: has another message of this call", all[i].ID, t)
+		if o.marks[client] == o.calls {
+			return refuse(CodeClient, all[i].ID, "message %d: client %d: has another message of this call", all[i].ID,
+				client)
 		}
-		o.marks[t] = o.calls
+		o.marks[client] = o.calls
 	}
 	return nil
 }

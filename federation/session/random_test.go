@@ -13,6 +13,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
 	"fedsim/results"
 )
 
@@ -58,7 +59,8 @@ type chaos struct {
 
 // drawWorld draws a scenario.
 func drawWorld(t *rapid.T, tb testing.TB) learning.Setup {
-	protocol := rapid.SampledFrom([]string{federation.WaitForAll, federation.Deadline, federation.First, federation.Charged}).Draw(t, "protocol")
+	protocol := rapid.SampledFrom([]string{federation.WaitForAll, protocols.Deadline, protocols.First,
+		protocols.Charged}).Draw(t, "protocol")
 	chance := func(name string) bool { return rapid.Bool().Draw(t, name) }
 	return world(tb, "fedavg", protocol, func(s *learning.Setup) {
 		s.AnyDeadline = true
@@ -68,7 +70,7 @@ func drawWorld(t *rapid.T, tb testing.TB) learning.Setup {
 			s.Config.ServerGFLOPS = 1e-6
 		}
 		if chance("faults") {
-			s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtRandom
+			s.Faults.DropProbability.All, s.Faults.DropPhase = 0.3, devices.AtRandom
 			s.Network.Jitter, s.Network.LossProbability = 0.3, 0.1
 		}
 		if chance("traces") {
@@ -93,11 +95,11 @@ func drawWorld(t *rapid.T, tb testing.TB) learning.Setup {
 		if protocol != federation.WaitForAll && s.Network.HubSize == 0 && chance("late") {
 			s.Config.Late = federation.Keep
 		}
-		if protocol == federation.Deadline || protocol == federation.First {
+		if protocol == protocols.Deadline || protocol == protocols.First {
 			s.Config.Retries = rapid.IntRange(0, 2).Draw(t, "retries")
 		}
-		if chance("cohort") || protocol == federation.First {
-			s.Config.Clients = 4
+		if chance("cohort") || protocol == protocols.First {
+			s.Config.Clients.Count = 4
 		}
 	})
 }
@@ -141,8 +143,9 @@ func TestADriverMayDoAnything(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"send": act(c.send), "wait": act(c.wait), "round": act(c.playRound), "advance": act(c.advance),
-			"cancel": act(c.cancel), "work": act(c.work), "close": act(c.close), "close again": act(c.close), "select": act(c.choose),
-			"": func(rt *rapid.T) { c.T = rt; c.check() },
+			"cancel": act(c.cancel), "work": act(c.work), "close": act(c.close), "close again": act(c.close),
+			"select": act(c.choose),
+			"":       func(rt *rapid.T) { c.T = rt; c.check() },
 		})
 		if !dead {
 			c.T = rt
@@ -156,8 +159,10 @@ func (c *chaos) messages(undecided bool) (all []Message) {
 	for range rapid.IntRange(1, 6).Draw(c.T, "messages") {
 		c.next++
 		m := Message{
-			ID: c.next, Client: rapid.IntRange(0, len(sizes)-1).Draw(c.T, "device"), BytesDown: float64(rapid.IntRange(0, 500).Draw(c.T, "down")),
-			Work: devices.Work{FLOPs: float64(rapid.IntRange(0, 1000).Draw(c.T, "flops"))}, BytesUp: float64(rapid.IntRange(0, 500).Draw(c.T, "up")),
+			ID: c.next, Client: rapid.IntRange(0, len(sizes)-1).Draw(c.T, "device"),
+			BytesDown: float64(rapid.IntRange(0, 500).Draw(c.T, "down")),
+			Work:      devices.Work{FLOPs: float64(rapid.IntRange(0, 1000).Draw(c.T, "flops"))},
+			BytesUp:   float64(rapid.IntRange(0, 500).Draw(c.T, "up")),
 		}
 		if undecided {
 			m.Undecided = rapid.IntRange(0, 3).Draw(c.T, "undecided") == 0
@@ -325,7 +330,8 @@ func (c *chaos) work() error {
 func (c *chaos) close() error {
 	var taken []int64
 	for _, id := range c.ended {
-		if c.fate[id] == "response" && !c.ses.queue.messages[c.ses.queue.ids[id]].policy && rapid.Bool().Draw(c.T, "taken") {
+		if c.fate[id] == "response" && !c.ses.queue.messages[c.ses.queue.ids[id]].policy &&
+			rapid.Bool().Draw(c.T, "taken") {
 			taken = append(taken, id)
 		}
 	}
@@ -335,7 +341,8 @@ func (c *chaos) close() error {
 	}
 	c.rounds++
 	if j := c.journal; r.Participants != j.taken || r.Dropped != j.dropped || r.Late != j.late {
-		c.Fatalf("round %d has %d taken, %d dropped, %d late; the journal %d, %d, %d", r.Round, r.Participants, r.Dropped, r.Late, j.taken, j.dropped, j.late)
+		c.Fatalf("round %d has %d taken, %d dropped, %d late; the journal %d, %d, %d", r.Round, r.Participants,
+			r.Dropped, r.Late, j.taken, j.dropped, j.late)
 	}
 	c.journal.taken, c.journal.dropped, c.journal.late = 0, 0, 0
 	c.total.FLOPs += r.FLOPs
@@ -360,8 +367,10 @@ func (c *chaos) check() {
 	if open := len(c.open("open", "asking")); s.queue.open != open-backlog {
 		c.Fatalf("%d messages are open, the driver has %d less %d", s.queue.open, open, backlog)
 	}
-	if used := len(s.queue.messages) - len(s.queue.free); used != len(s.queue.ids) || used != s.queue.open+len(s.queue.finished) {
-		c.Fatalf("%d places are used for %d ids, %d open and %d ended", used, len(s.queue.ids), s.queue.open, len(s.queue.finished))
+	if used := len(s.queue.messages) - len(s.queue.free); used != len(s.queue.ids) ||
+		used != s.queue.open+len(s.queue.finished) {
+		c.Fatalf("%d places are used for %d ids, %d open and %d ended", used, len(s.queue.ids), s.queue.open,
+			len(s.queue.finished))
 	}
 }
 
@@ -382,11 +391,13 @@ func (c *chaos) finish() {
 	}
 	s := c.ses
 	if len(s.timers.heap) > 0 || s.queue.undecided > 0 || s.call.asking > 0 || s.group > 0 {
-		c.Fatalf("%d timers, %d messages of unknown work, %d clients that wait for work, %d messages of a group are left", len(s.timers.heap), s.queue.undecided, s.call.asking, s.group)
+		c.Fatalf(
+			"%d timers, %d messages of unknown work, %d clients that wait for work, %d messages of a group are left",
+			len(s.timers.heap), s.queue.undecided, s.call.asking, s.group)
 	}
-	for t := range s.queue.current {
-		if s.queue.current[t] >= 0 && !s.server.Attempt(t).Expected {
-			c.Fatalf("client %d is still at a message", t)
+	for client := range s.queue.current {
+		if s.queue.current[client] >= 0 && !s.server.Attempt(client).Expected {
+			c.Fatalf("client %d is still at a message", client)
 		}
 	}
 	if s.hubs {
@@ -396,7 +407,8 @@ func (c *chaos) finish() {
 	for _, x := range []struct {
 		what      string
 		got, want float64
-	}{{"FLOPs", c.total.FLOPs, c.journal.flops}, {"bytes down", c.total.BytesDown, c.journal.down}, {"bytes up", c.total.BytesUp, c.journal.up}} {
+	}{{"FLOPs", c.total.FLOPs, c.journal.flops}, {"bytes down", c.total.BytesDown, c.journal.down},
+		{"bytes up", c.total.BytesUp, c.journal.up}} {
 		if math.Abs(x.got-x.want) > 1e-9*math.Max(1, x.want) {
 			c.Fatal(fmt.Sprintf("rounds have %v %s, the journal %v", x.got, x.what, x.want))
 		}

@@ -7,6 +7,7 @@ import (
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/results"
 )
 
@@ -18,7 +19,8 @@ import (
 //
 // Messages to clients that are not available are refused, unless the protocol waits for
 // all: then it asks them when they become available.
-func (s *Session) PlayRound(round int, kind string, all []Message, into []Notice) (notices []Notice, taken []int64, refused []Refusal, err error) {
+func (s *Session) PlayRound(round int, kind string, all []Message,
+	into []Notice) (notices []Notice, taken []int64, refused []Refusal, err error) {
 	if err := s.checkPlay(round, all); err != nil {
 		return into, nil, nil, err
 	}
@@ -46,15 +48,16 @@ func (s *Session) checkPlay(round int, all []Message) error {
 	for i := range all {
 		m := &all[i]
 		if m.Undecided || m.Expires != 0 {
-			return refuse(CodePolicy, m.ID, "message %d: must say its work and not expire in a round that a protocol plays", m.ID)
+			return refuse(CodePolicy, m.ID,
+				"message %d: must say its work and not expire in a round that a protocol plays", m.ID)
 		}
-		if t := m.Client; t >= 0 && t < len(s.queue.current) && !s.busy(t) {
+		if client := m.Client; client >= 0 && client < len(s.queue.current) && !s.busy(client) {
 			asked++
 		}
 	}
 	switch {
 	case !s.policy:
-		return refuse(CodePolicy, 0, "protocol %q has no rounds: send and wait", federation.Asynchronous)
+		return refuse(CodePolicy, 0, "protocol %q has no rounds: send and wait", protocols.Asynchronous)
 	case s.played && round == s.server.Rounds()+1:
 		return refuse(CodeRound, 0, "round %d was played: close it first", round)
 	case s.queue.undecided > 0:
@@ -64,7 +67,8 @@ func (s *Session) checkPlay(round int, all []Message) error {
 	case s.group > 0:
 		return refuse(CodePolicy, 0, "hubs have %d messages under way: cancel them or wait for them", s.group)
 	case asked == 0 && s.waitsForAll:
-		return refuse(CodePolicy, 0, "round %d asks no client: protocol %q would wait forever", round, s.setup.Config.Protocol)
+		return refuse(CodePolicy, 0, "round %d asks no client: protocol %q would wait forever", round,
+			s.setup.Config.Protocol)
 	}
 	endless := config.NewChecker()
 	if s.setup.CheckEndless(endless); len(endless.Problems()) > 0 {
@@ -77,8 +81,8 @@ func (s *Session) checkPlay(round int, all []Message) error {
 }
 
 // busy reports whether a client is at a message.
-func (s *Session) busy(t int) bool {
-	return s.queue.current[t] >= 0 || s.server.Attempt(t).Expected
+func (s *Session) busy(client int) bool {
+	return s.queue.current[client] >= 0 || s.server.Attempt(client).Expected
 }
 
 // ask hands messages to the protocol, and returns the bytes of the largest. Clients that are not
@@ -90,15 +94,15 @@ func (s *Session) ask(kind string, all []Message) (refused []Refusal, most float
 	s.asked = s.asked[:0]
 	for _, i := range q.add(kind, all, s.server.Rounds()) {
 		m := &q.messages[i]
-		t := m.Client
-		if s.busy(t) {
+		client := m.Client
+		if s.busy(client) {
 			refused = append(refused, Refusal{ID: m.ID, Busy: true})
 			q.withdraw(i)
 			continue
 		}
-		s.asked = append(s.asked, int32(t))
-		if !c.Available(t) && !s.waitsForAll {
-			refused = append(refused, Refusal{ID: m.ID, Why: c.WhyUnavailable(t)})
+		s.asked = append(s.asked, int32(client))
+		if !c.Available(client) && !s.waitsForAll {
+			refused = append(refused, Refusal{ID: m.ID, Why: c.WhyUnavailable(client)})
 			q.withdraw(i)
 			continue
 		}
@@ -135,8 +139,8 @@ func (s *Session) closePlay() {
 // Round took, and computes for as long as its work takes it. Other responses are late, and
 // so are those of messages under way, which continue. It returns the round's results; the
 // figures of the model are unknown. Afterwards time passes until federation.min_available
-// clients are available; if that can never be, the next call finds the run stalled. Ids of messages that have ended are unknown
-// afterwards. Round 0, once and before everything else, is the state at the start.
+// clients are available; if that can never be, the next call finds the run stalled. Ids of messages that have ended are
+// unknown afterwards. Round 0, once and before everything else, is the state at the start.
 func (s *Session) Close(round int, taken []int64, serverFLOPs float64) (results.Round, error) {
 	if round == 0 && s.server.Rounds() == 0 && !s.began && !s.started {
 		s.started = true
@@ -184,7 +188,8 @@ func (s *Session) Fail(ids []int64) error {
 		}
 		m := &s.queue.messages[place]
 		if m.state != responded || m.policy {
-			return refuse(CodeUnknownID, id, "message %d: has no response of the driver's own that can report an error", id)
+			return refuse(CodeUnknownID, id, "message %d: has no response of the driver's own that can report an error",
+				id)
 		}
 		m.broken = true
 	}
@@ -208,7 +213,8 @@ func (s *Session) checkClose(round int, taken []int64, serverFLOPs float64) erro
 		return refuse(CodeValue, 0, "%g FLOPs of the server: must be finite and not negative", serverFLOPs)
 	}
 	if s.queue.undecided > 0 && serverFLOPs > 0 && s.setup.Config.ServerGFLOPS > 0 {
-		return refuse(CodeOpenWork, 0, "the server's work takes time, and the work of %d messages is not known", s.queue.undecided)
+		return refuse(CodeOpenWork, 0, "the server's work takes time, and the work of %d messages is not known",
+			s.queue.undecided)
 	}
 	for _, id := range taken {
 		place, err := s.queue.place(id)
@@ -235,7 +241,8 @@ func (s *Session) settle() {
 	keep := q.finished[:0]
 	for _, i := range q.finished {
 		m := &q.messages[i]
-		if m.unread || m.policy && m.state == responded && s.server.Attempt(m.Client).Expected { // the driver, or a later PlayRound, may take it
+		// the driver, or a later PlayRound, may take it
+		if m.unread || m.policy && m.state == responded && s.server.Attempt(m.Client).Expected {
 			keep = append(keep, i)
 			continue
 		}
@@ -257,8 +264,8 @@ func (s *Session) settle() {
 		q.remove(i)
 	}
 	q.finished = keep
-	for _, t := range s.dropped {
-		accounts.Undrop(int(t))
+	for _, client := range s.dropped {
+		accounts.Undrop(int(client))
 	}
 	s.dropped = s.dropped[:0]
 	if q.open == 0 {
@@ -333,12 +340,15 @@ func (s *Session) SelectEpochs(round, epochs int) (clients, each []int32, err er
 	each = slices.Repeat([]int32{int32(epochs)}, len(clients))
 	if p := s.server.Partial(); p != nil {
 		if epochs < 2 {
-			return nil, nil, refuse(CodeValue, 0, "%d epochs: must be at least 2 with federation.partial_share: a part of them is at least one", epochs)
+			return nil, nil,
+				refuse(CodeValue, 0,
+					"%d epochs: must be at least 2 with federation.partial_share: a part of them is at least one",
+					epochs)
 		}
 		p.Reset()
 		p.Draw(clients, epochs)
-		for i, t := range clients {
-			if some, _ := p.Epochs(int(t)); some > 0 {
+		for i, client := range clients {
+			if some, _ := p.Epochs(int(client)); some > 0 {
 				each[i] = int32(some)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
 	"fedsim/internal/rooms/carbon"
 	"fedsim/internal/tools/filetest"
 	"fedsim/results"
@@ -19,22 +20,24 @@ func TestSessionsSelect(t *testing.T) {
 	for i := range 2 * len(federation.SelectorNames()) {
 		name := federation.SelectorNames()[i/2]
 		factory, _ := federation.LookupSelector(name)
-		s := world(t, "fedavg", federation.Deadline, func(s *learning.Setup) {
+		s := world(t, "fedavg", protocols.Deadline, func(s *learning.Setup) {
 			s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 			s.Devices.InitialCharge, s.Devices.InitialChargeSpread = 0.7, 0.3
 			s.Network.RTTms, s.Network.RateSpread, s.Network.Jitter, s.Network.LossProbability = 100, 0.5, 0.5, 0.1
-			s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
+			s.Faults.DropProbability.All, s.Faults.DropPhase = 0.2, devices.AtRandom
 			s.Devices.BatteryWh, s.Devices.ChargeW, s.Devices.ReturnLevel = 2.0/3600, 1, 0.5
 			if s.Schedule.Rounds = 30; i%2 > 0 && !factory.Unlisted {
 				s.Availability = nights{}
 			}
 			set(s.Options, "Batch", 1) // a driver knows the FLOPs of a step alone
-			if s.Config.Selection, s.Config.Clients = name, 3; factory.Candidates {
-				s.Config.Candidates = 5
-			}
+			s.Config.Selection, s.Config.Clients.Count = name, 3
 			if name == carbon.Clean {
 				cfg := carbon.Default()
-				cfg.Grid = []string{filetest.New(t, "grid.csv", "device,time_s,kind,value\na,0,grid_g_per_kwh,9\na,60,end,\nb,0,grid_g_per_kwh,20\nb,1,grid_g_per_kwh,5\nb,3,end,\n")}
+				cfg.Grid =
+					[]string{
+						filetest.New(t, "grid.csv", "device,time_s,kind,value\na,0,grid_g_per_kwh,9\na,60,end,\n"+
+							"b,0,grid_g_per_kwh,20\nb,1,grid_g_per_kwh,5\nb,3,end,\n"),
+					}
 				grid, err := cfg.Load()
 				if err != nil {
 					t.Fatal(err)
@@ -43,6 +46,7 @@ func TestSessionsSelect(t *testing.T) {
 			}
 			if factory.Options != nil {
 				o := factory.Options()
+				set(o, "Candidates", 5)
 				set(o, "RoundS", 1.0)
 				set(o, "Adaptive", false)
 				set(o, "PeriodS", 3.0)

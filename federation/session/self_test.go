@@ -6,8 +6,8 @@ import (
 
 	"fedsim/clients"
 	"fedsim/engine"
-	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
 	"fedsim/results"
 )
 
@@ -31,7 +31,7 @@ func selfDriven(t testing.TB, ses *Session, s learning.Setup, want recorded, rou
 		}
 	}
 	var taken []int64
-	if s.Config.Protocol == federation.Deadline {
+	if s.Config.Protocol == protocols.Deadline {
 		notices, end, err := ses.Advance(ses.Now().Add(engine.FromSeconds(s.Config.DeadlineS)), nil)
 		if err != nil || end != EndedUntil {
 			t.Fatal(end, err)
@@ -39,7 +39,7 @@ func selfDriven(t testing.TB, ses *Session, s learning.Setup, want recorded, rou
 		taken = responseIDs(notices)
 	}
 	needed, _ := s.Config.Sizes(s.Clients)
-	for ended := 0; s.Config.Protocol == federation.First && len(taken) < needed && ended < len(ids); {
+	for ended := 0; s.Config.Protocol == protocols.First && len(taken) < needed && ended < len(ids); {
 		notices, end, err := ses.Wait(ids, ended+1, engine.Never, nil)
 		if err != nil || end > EndedCount {
 			t.Fatal(end, err)
@@ -48,7 +48,7 @@ func selfDriven(t testing.TB, ses *Session, s learning.Setup, want recorded, rou
 		ended += len(notices)
 	}
 	overdue := ses.Now()
-	for i := 0; s.Config.Protocol == federation.First && len(taken) < needed && i < len(all); i++ {
+	for i := 0; s.Config.Protocol == protocols.First && len(taken) < needed && i < len(all); i++ {
 		if slices.Contains(ids, all[i].ID) && !slices.Contains(taken, all[i].ID) {
 			overdue = max(overdue, ses.clients.Due(all[i].Client))
 		}
@@ -85,14 +85,14 @@ func responseIDs(all []Notice) (ids []int64) {
 // them is the same at every instant, and so are the rounds.
 func TestADriverEndsRoundsOnItsOwn(t *testing.T) {
 	for _, w := range worlds {
-		for _, protocol := range []string{federation.Deadline, federation.First} {
+		for _, protocol := range []string{protocols.Deadline, protocols.First} {
 			s := world(t, "fedavg", protocol, func(s *learning.Setup) {
 				w.change(s)
 				s.Config.Fit = false
 				s.Config.DetectS = 0
-				if protocol == federation.First {
-					if s.Config.Clients == 0 {
-						s.Config.Clients = 4
+				if protocol == protocols.First {
+					if s.Config.Clients.Count == 0 {
+						s.Config.Clients.Count = 4
 					}
 					s.Config.Over = 1.5
 				}
@@ -115,7 +115,8 @@ func TestADriverEndsRoundsOnItsOwn(t *testing.T) {
 				for i < min(len(a), len(b)) && a[i] == b[i] {
 					i++
 				}
-				t.Errorf("%s, %s: %d events of clients, timing mode %d; the first %d are the same, then %v against %v", w.name, protocol, len(a), len(b), i, a[min(i, len(a)-1)], b[min(i, len(b)-1)])
+				t.Errorf("%s, %s: %d events of clients, timing mode %d; the first %d are the same, then %v against %v",
+					w.name, protocol, len(a), len(b), i, a[min(i, len(a)-1)], b[min(i, len(b)-1)])
 			}
 		}
 	}

@@ -18,8 +18,8 @@ const (
 
 // Send sends messages in the open round. A message to a client that is at another one
 // waits for its turn, and fails if the client is not available then. Messages to clients
-// that are not available now are refused. A server that polls does so when it has sent them. Behind hubs the messages of a call are a group:
-// those of an earlier call must have ended, a client gets one of them, and hubs carry
+// that are not available now are refused. A server that polls does so when it has sent them. Behind hubs the messages
+// of a call are a group: those of an earlier call must have ended, a client gets one of them, and hubs carry
 // messages as large as the largest.
 func (s *Session) Send(round int, kind string, all []Message) (refused []Refusal, err error) {
 	if kind == Train && s.server.Partial().Awaits() {
@@ -39,12 +39,12 @@ func (s *Session) Send(round int, kind string, all []Message) (refused []Refusal
 	c := s.clients
 	for _, i := range places {
 		m := &s.queue.messages[i]
-		switch t := m.Client; {
-		case s.server.Attempt(t).Expected:
+		switch client := m.Client; {
+		case s.server.Attempt(client).Expected:
 			refused = append(refused, Refusal{ID: m.ID, Busy: true})
 			s.queue.withdraw(i)
-		case s.queue.current[t] < 0 && !c.Available(t):
-			why := c.WhyUnavailable(t)
+		case s.queue.current[client] < 0 && !c.Available(client):
+			why := c.WhyUnavailable(client)
 			refused = append(refused, Refusal{ID: m.ID, Why: why})
 			s.drop(m, why)
 			s.queue.withdraw(i)
@@ -93,7 +93,8 @@ func (s *Session) checkMessage(m *Message) error {
 		return refuse(CodeDuplicateID, m.ID, "message %d: the id was used before", m.ID)
 	}
 	if m.Client < 0 || m.Client >= len(s.queue.current) {
-		return refuse(CodeClient, m.ID, "message %d: client %d: must be in 0..%d", m.ID, m.Client, len(s.queue.current)-1)
+		return refuse(CodeClient, m.ID, "message %d: client %d: must be in 0..%d", m.ID, m.Client,
+			len(s.queue.current)-1)
 	}
 	if !amount(m.BytesDown) {
 		return refuse(CodeValue, m.ID, "message %d: %g bytes down: must be finite and not negative", m.ID, m.BytesDown)
@@ -104,7 +105,8 @@ func (s *Session) checkMessage(m *Message) error {
 		}
 	}
 	if m.Expires != 0 && m.Expires < s.Now() {
-		return refuse(CodePast, m.ID, "message %d: expires at %d ns: the clock is at %d ns", m.ID, int64(m.Expires), int64(s.Now()))
+		return refuse(CodePast, m.ID, "message %d: expires at %d ns: the clock is at %d ns", m.ID, int64(m.Expires),
+			int64(s.Now()))
 	}
 	return nil
 }
@@ -112,8 +114,9 @@ func (s *Session) checkMessage(m *Message) error {
 // checkWork refuses the work of a message that cannot be done.
 func checkWork(id int64, w devices.Work, bytesUp float64) error {
 	if !amount(w.FLOPs) || !amount(w.Steps) || !amount(w.Traffic) || !amount(bytesUp) {
-		return refuse(CodeValue, id, "message %d: %g FLOPs, %g steps, %g bytes of memory, %g bytes up: must be finite and not negative",
-			id, w.FLOPs, w.Steps, w.Traffic, bytesUp)
+		return refuse(CodeValue, id,
+			"message %d: %g FLOPs, %g steps, %g bytes of memory, %g bytes up: must be finite and not negative", id,
+			w.FLOPs, w.Steps, w.Traffic, bytesUp)
 	}
 	return nil
 }
@@ -134,36 +137,36 @@ func (s *Session) dispatch(place int32) {
 // start starts the attempt of a message whose turn it is.
 func (s *Session) start(place int32) {
 	m := &s.queue.messages[place]
-	t := m.Client
-	s.queue.current[t] = place
-	if !s.clients.Available(t) {
-		s.fail(t, s.clients.WhyUnavailable(t))
+	client := m.Client
+	s.queue.current[client] = place
+	if !s.clients.Available(client) {
+		s.fail(client, s.clients.WhyUnavailable(client))
 		return
 	}
 	m.state = underWay
 	s.prepare(m)
-	s.clients.Send(t)
+	s.clients.Send(client)
 }
 
 // prepare prepares the attempt of a message.
 func (s *Session) prepare(m *pending) {
-	c, t, try := s.clients, m.Client, 0
-	if c.Number(t) == int(m.round) {
-		try = c.Try(t) + 1
+	c, client, try := s.clients, m.Client, 0
+	if c.Number(client) == int(m.round) {
+		try = c.Try(client) + 1
 	}
 	if m.update {
-		s.server.Accounts().Asked(t, int(m.round))
+		s.server.Accounts().Asked(client, int(m.round))
 	}
-	c.Release(t)
+	c.Release(client)
 	c.SetBytesDown(m.BytesDown)
-	c.PrepareDownlink(t, int(m.round), try)
+	c.PrepareDownlink(client, int(m.round), try)
 	work, up := m.Work, m.BytesUp
 	if m.Undecided {
 		work, up = devices.Work{}, 0
 	}
-	c.SetWork(t, work, up)
-	if !m.Undecided || !c.DropsAnywhere(t) { // where it drops depends on the work
-		c.PrepareUplink(t)
+	c.SetWork(client, work, up)
+	if !m.Undecided || !c.DropsAnywhere(client) { // where it drops depends on the work
+		c.PrepareUplink(client)
 	}
 }
 
@@ -181,16 +184,16 @@ func (s *Session) Work(id int64, work devices.Work, bytesUp float64) error {
 	if err := checkWork(id, work, bytesUp); err != nil {
 		return err
 	}
-	t, c := m.Client, s.clients
+	client, c := m.Client, s.clients
 	if m.state != asking {
 		return refuse(CodeOpenWork, id, "message %d: its client does not wait for work", id)
 	}
 	s.queue.decide(m)
 	s.call.asking--
 	m.state = underWay
-	c.SetWork(t, work, bytesUp)
-	c.PrepareUplink(t)
-	c.Proceed(t)
+	c.SetWork(client, work, bytesUp)
+	c.PrepareUplink(client)
+	c.Proceed(client)
 	c.Flush()
 	return nil
 }
@@ -234,7 +237,7 @@ func (s *Session) Cancel(ids []int64) error {
 
 // abandon lets the client of a message stop working on it.
 func (s *Session) abandon(m *pending) {
-	c, t := s.clients, m.Client
+	c, client := s.clients, m.Client
 	switch m.state {
 	case asking:
 		s.call.asking--
@@ -242,20 +245,20 @@ func (s *Session) abandon(m *pending) {
 	default:
 		return
 	}
-	if c.Paused(t) {
+	if c.Paused(client) {
 		s.drop(m, clients.BecameUnavailable)
 	} else {
 		m.countLate(s.server.Accounts())
 	}
-	c.Withdraw(t)
-	c.Cancel(t)
+	c.Withdraw(client)
+	c.Cancel(client)
 }
 
 // countLate counts the response of a message as late, once.
-func (m *pending) countLate(accounts *federation.Accounts) {
-	if m.update && !m.late {
-		m.late = true
-		accounts.Late(m.Client)
+func (p *pending) countLate(accounts *federation.Accounts) {
+	if p.update && !p.late {
+		p.late = true
+		accounts.Late(p.Client)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/results"
 )
 
@@ -160,15 +161,15 @@ func New(s Setup) (*Session, error) {
 	traits := s.Config.Traits()
 	policy := !traits.Continuous
 	if !policy && !traits.Groups { // the driver asks and takes as it likes
-		s.Config.Protocol = federation.First
+		s.Config.Protocol = protocols.First
 	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
 	ses := &Session{
 		detect: engine.FromSeconds(s.Config.DetectS), policy: policy, hubs: s.Network.HubSize > 0,
-		waitsForAll: s.Config.Traits().WaitsForAll, setup: s.Setup, queue: newQueue(s.Clients), call: call{limit: engine.Never},
-		answer: make([]int64, s.Clients), sizes: make([][2]float64, s.Clients),
+		waitsForAll: s.Config.Traits().WaitsForAll, setup: s.Setup, queue: newQueue(s.Clients),
+		call: call{limit: engine.Never}, answer: make([]int64, s.Clients), sizes: make([][2]float64, s.Clients),
 	}
 	ses.timers.queue, ses.once.marks = &ses.queue, make([]int, s.Clients)
 	var err error
@@ -179,8 +180,8 @@ func New(s Setup) (*Session, error) {
 	if s.Context != nil {
 		ses.server.Watch(s.Context)
 	}
-	for t := range s.Clients {
-		ses.clients.SetNumber(t, -1)
+	for client := range s.Clients {
+		ses.clients.SetNumber(client, -1)
 	}
 	ses.server.Begin()
 	ses.awaitAvailable()
@@ -194,12 +195,12 @@ func (s *Session) Now() engine.Time { return s.clients.Now() }
 func (s *Session) DetectAfter() engine.Time { return s.detect }
 
 // SetPoll sets when a client that is at no message polls for messages next, at or after now. Later
-// polls follow by network.client_poll_s.
-func (s *Session) SetPoll(t int, at engine.Time) { s.clients.SetPoll(t, at) }
+// polls follow by overhead.client_poll_s.
+func (s *Session) SetPoll(client int, at engine.Time) { s.clients.SetPoll(client, at) }
 
 // Client returns the facts of a client besides its metrics.
-func (s *Session) Client(t int) results.ClientFacts {
-	return s.server.Accounts().Facts(t, s.sizes[t][0], s.sizes[t][1])
+func (s *Session) Client(client int) results.ClientFacts {
+	return s.server.Accounts().Facts(client, s.sizes[client][0], s.sizes[client][1])
 }
 
 // Available returns the clients that are available, in ascending order, and the next instant
@@ -208,11 +209,11 @@ func (s *Session) Client(t int) results.ClientFacts {
 func (s *Session) Available() (available []int32, next engine.Time) {
 	c := s.clients
 	s.reached, next = s.reached[:0], engine.Never
-	for t := range s.queue.current {
-		if c.Available(t) {
-			s.reached = append(s.reached, int32(t))
+	for client := range s.queue.current {
+		if c.Available(client) {
+			s.reached = append(s.reached, int32(client))
 		}
-		next = min(next, c.NextChange(t))
+		next = min(next, c.NextChange(client))
 	}
 	return s.reached, next
 }
@@ -271,10 +272,10 @@ func (s *Session) Batteries(round int, bytes float64) ([]BatteryReport, error) {
 		return nil, s.aborted()
 	}
 	var all []BatteryReport
-	for t := range s.queue.current {
-		if s.clients.Available(t) {
-			r := BatteryReport{Client: int32(t)}
-			r.Battery, r.Charging = s.server.ReadBattery(t, bytes)
+	for client := range s.queue.current {
+		if s.clients.Available(client) {
+			r := BatteryReport{Client: int32(client)}
+			r.Battery, r.Charging = s.server.ReadBattery(client, bytes)
 			all = append(all, r)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
 	"fedsim/results"
 )
 
@@ -49,7 +50,7 @@ func (r recorder) Begin() (algorithms.Sent, error) {
 	return r.Algorithm.Begin()
 }
 
-func (r recorder) Solve(q algorithms.Request) algorithms.Work {
+func (r recorder) Solve(q algorithms.Request) algorithms.Response {
 	w := r.Algorithm.Solve(q)
 	r.r.flops[len(r.r.flops)-1][q.Device] = w.FLOPs
 	return w
@@ -75,7 +76,7 @@ var worlds = []struct {
 }{
 	{"plain", func(*learning.Setup) {}},
 	{"drops, jitter and losses", func(s *learning.Setup) {
-		s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
+		s.Faults.DropProbability.All, s.Faults.DropPhase = 0.2, devices.AtRandom
 		s.Network.Jitter, s.Network.LossProbability = 0.3, 0.05
 		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.4
 	}},
@@ -90,7 +91,7 @@ var worlds = []struct {
 	}},
 	{"hubs", func(s *learning.Setup) {
 		s.Network.HubSize = 3
-		s.Faults.DropProbability = 0.1
+		s.Faults.DropProbability.All = 0.1
 	}},
 	{"contention", func(s *learning.Setup) {
 		s.Network.ServerDownMbps, s.Network.ServerUpMbps = 0.5, 0.5
@@ -111,8 +112,8 @@ var worlds = []struct {
 		s.Availability = halves{}
 	}},
 	{"cohorts", func(s *learning.Setup) {
-		s.Config.Clients = 4
-		s.Faults.DropProbability = 0.2
+		s.Config.Clients.Count = 4
+		s.Faults.DropProbability.All = 0.2
 		s.Network.Jitter = 0.3
 	}},
 }
@@ -127,12 +128,12 @@ func polls(s *learning.Setup) {
 // halves lets every device but the first be away for a part of each 3 seconds.
 type halves struct{}
 
-func (halves) Available(t int, now engine.Time) (bool, engine.Time) {
+func (halves) Available(client int, now engine.Time) (bool, engine.Time) {
 	const second = engine.Time(1e9)
-	if t == 0 {
+	if client == 0 {
 		return true, engine.Never
 	}
-	shift := engine.Time(t) * 170e6
+	shift := engine.Time(client) * 170e6
 	phase := (now + shift) % (3 * second)
 	if phase < 2*second {
 		return true, now + 2*second - phase
@@ -144,23 +145,26 @@ func (halves) Available(t int, now engine.Time) (bool, engine.Time) {
 // rounds of timing mode.
 func TestPoliciesPlayTheRoundsOfTimingMode(t *testing.T) {
 	for _, w := range worlds {
-		for _, protocol := range []string{federation.WaitForAll, federation.Deadline, federation.First, federation.Charged} {
+		for _, protocol := range []string{federation.WaitForAll, protocols.Deadline, protocols.First,
+			protocols.Charged} {
 			for _, late := range []string{federation.Drop, federation.Keep, "fit"} {
-				if late == federation.Keep && (protocol == federation.WaitForAll || w.name == "hubs") || late == "fit" && protocol != federation.Deadline {
+				if late == federation.Keep && (protocol == federation.WaitForAll || w.name == "hubs") ||
+					late == "fit" && protocol != protocols.Deadline {
 					continue
 				}
 				s := world(t, "fedavg", protocol, func(s *learning.Setup) {
 					w.change(s)
 					s.Config.Fit = late == "fit"
-					if protocol == federation.Charged { // a driver knows the FLOPs of a step alone: the charge is a whole mini-batch
+					// a driver knows the FLOPs of a step alone: the charge is a whole mini-batch
+					if protocol == protocols.Charged {
 						reflect.ValueOf(s.Options).Elem().FieldByName("Batch").SetInt(int64(slices.Min(sizes)))
 					}
 					if late == federation.Keep {
 						s.Config.Late = late
 					}
-					if protocol == federation.First {
-						if s.Config.Clients == 0 {
-							s.Config.Clients = 4
+					if protocol == protocols.First {
+						if s.Config.Clients.Count == 0 {
+							s.Config.Clients.Count = 4
 						}
 						s.Config.Over = 1.5
 						s.Config.Retries = 1
@@ -177,7 +181,8 @@ func TestPoliciesPlayTheRoundsOfTimingMode(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 				if out := ses.Finish(); out.EventHash != want.EventHash || out.Events != want.Events {
-					t.Errorf("%s: %d events %x, timing mode %d events %x", name, out.Events, out.EventHash, want.Events, want.EventHash)
+					t.Errorf("%s: %d events %x, timing mode %d events %x", name, out.Events, out.EventHash, want.Events,
+						want.EventHash)
 				}
 			}
 		}
@@ -188,8 +193,10 @@ func TestPoliciesPlayTheRoundsOfTimingMode(t *testing.T) {
 func messagesOf(ses *Session, want recorded, round int, to []int32) []Message {
 	bytes := ses.clients.MessageBytes(features)
 	var all []Message
-	for _, t := range to {
-		all = append(all, Message{ID: int64(1000*round) + int64(t), Client: int(t), BytesDown: bytes, Work: devices.Work{FLOPs: want.flops[round-1][int(t)]}, BytesUp: bytes})
+	for _, client := range to {
+		all = append(all,
+			Message{ID: int64(1000*round) + int64(client), Client: int(client), BytesDown: bytes,
+				Work: devices.Work{FLOPs: want.flops[round-1][int(client)]}, BytesUp: bytes})
 	}
 	return all
 }
@@ -204,7 +211,8 @@ func play(t testing.TB, ses *Session, want recorded, seen func(results.Round, []
 		}
 		notices, _, _, err := ses.PlayRound(round, Train, messagesOf(ses, want, round, cohort), nil)
 		var why *Error
-		if errors.As(err, &why) && why.Code == CodeStalled && round == len(want.Rounds) && want.Status == results.Stalled && why.Text == want.Reason {
+		if errors.As(err, &why) && why.Code == CodeStalled && round == len(want.Rounds) &&
+			want.Status == results.Stalled && why.Text == want.Reason {
 			return
 		}
 		if err != nil {
@@ -233,7 +241,8 @@ func TestADriverWaitsForAll(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if refused, err := ses.Send(round, Train, messagesOf(ses, want, round, cohort)); err != nil || len(refused) > 0 {
+			if refused, err := ses.Send(round, Train, messagesOf(ses, want, round, cohort)); err != nil ||
+				len(refused) > 0 {
 				t.Fatal(refused, err)
 			}
 			notices, end, err := ses.Wait(nil, 0, engine.Never, nil)

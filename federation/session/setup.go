@@ -6,6 +6,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 )
 
 // driverName names the other program in errors.
@@ -31,11 +32,15 @@ type Setup struct {
 func (s *Setup) check() error {
 	c, f := config.NewChecker(), &s.Config
 	c.Require(f.Cost != federation.Authors, "federation.cost", f.Cost, fmt.Sprintf(
-		"must be %q or %q: the authors' drivers have no cost for %s", federation.Physical, federation.Relative, driverName))
+		"must be %q or %q: the authors' drivers have no cost for %s", federation.Physical, federation.Relative,
+		driverName))
 	f.ValidatePartial(c.In("federation"))
-	c.Require(!f.Traits().Groups, "federation.protocol", f.Protocol, fmt.Sprintf("must be another, such as %q: %s takes responses as it likes", federation.Asynchronous, driverName))
-	c.Require(!f.Traits().Weighs, "federation.protocol", f.Protocol, fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", driverName))
-	c.Require(f.LateWeights == federation.LateEqual, "federation.late_weights", f.LateWeights, "must be left out: the program that drives fedsim averages updates itself")
+	c.Require(!f.Traits().Groups, "federation.protocol", f.Protocol,
+		fmt.Sprintf("must be another, such as %q: %s takes responses as it likes", protocols.Asynchronous, driverName))
+	c.Require(!f.Traits().Weighs, "federation.protocol", f.Protocol,
+		fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", driverName))
+	c.Require(f.Late == federation.Drop || f.Late == federation.Keep, "federation.late", f.Late,
+		"must be left out: the program that drives fedsim averages updates itself")
 	work := s.workload(nil)
 	s.CheckLosses(c, &work)
 	s.Check(c)
@@ -50,8 +55,10 @@ func (s *Setup) workload(of *Session) federation.Workload {
 			bytes := of.clients.MessageBytes(s.Values)
 			return bytes, bytes
 		},
-		NoLosses:     fmt.Sprintf("must be another: %s cannot report the losses of clients", driverName),
-		NoRowLosses:  fmt.Sprintf("must be another, or have options that need mean losses alone: %s cannot report the losses of single rows", driverName),
+		NoLosses: fmt.Sprintf("must be another: %s cannot report the losses of clients", driverName),
+		NoRowLosses: fmt.Sprintf(
+			"must be another, or have options that need mean losses alone: %s cannot report the losses of single rows",
+			driverName),
 		CountUpdates: true,
 	}
 }

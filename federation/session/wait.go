@@ -231,15 +231,15 @@ func (s *Session) end(place int32, ended state) {
 }
 
 // fail hears that the attempt of a message of Send has failed. The driver learns of it later.
-func (s *Session) fail(t int, why clients.Reason) {
-	place := s.queue.current[t]
+func (s *Session) fail(client int, why clients.Reason) {
+	place := s.queue.current[client]
 	m := &s.queue.messages[place]
 	m.state, m.why = failed, why
 	s.drop(m, why)
-	if c := s.clients; s.hubs && c.Failed(t) { // its hub learns of it when the response is overdue
-		c.SetTimer(t, c.Due(t))
+	if c := s.clients; s.hubs && c.Failed(client) { // its hub learns of it when the response is overdue
+		c.SetTimer(client, c.Due(client))
 	} else {
-		c.StopWaiting(t)
+		c.StopWaiting(client)
 	}
 	s.detectAt(place)
 }

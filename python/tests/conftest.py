@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import pyfedsim
-from pyfedsim import BinaryNotFoundError, _binary
+from pyfedsim import _binary
+from pyfedsim.errors import BinaryNotFoundError
 
 # A shell ignores SIGINT in what it runs in the background, and tests would wait for it for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -50,7 +50,7 @@ def scenario(clients: int = 12, **settings: Any) -> dict[str, Any]:
     tables: dict[str, Any] = {
         "name": "flower",
         "data": {"synthetic": {"clients": clients}},
-        "devices": {"clock_ghz": 0.001, "spread": "log-normal", "spread_width": 1},
+        "devices": {"clock_ghz": 0.001, "speed_spread": 1},
         "network": {"profile": "lte", "jitter": 0.3},
     }
     for table, values in settings.items():

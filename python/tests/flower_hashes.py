@@ -36,7 +36,7 @@ def hashes(*, lazy: bool) -> dict[str, list[Any]]:
                 out=Path(folder) / name,
                 figures=False,
             )
-            rows = (Path(folder) / name / "rounds.csv").read_text()
+            rows = (Path(folder) / name / "rounds.parquet").read_bytes().hex()
             found[name] = [run.event_hash, run.model_sha256, rows]
     return found
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import pyfedsim
-from pyfedsim import BinaryNotFoundError, UsageError, _binary
+from pyfedsim import _binary
+from pyfedsim.errors import BinaryNotFoundError, UsageError
 
 
 def program(folder: Path) -> Path:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import pyfedsim
-from pyfedsim import Calibration, UsageError
+from pyfedsim import Calibration
+from pyfedsim.errors import UsageError
 
 CLIENTS = {"ann": (4.0, 8.0, 640), "bob": (2.0, 16.0, 320)}  # GFLOP/s, Mbit/s, rows
 STEP_S, FLOPS_A_ROW = 1e-3, 6e4
@@ -64,7 +65,7 @@ def test_predictions(calibration: Calibration, tmp_path: Path) -> None:
 def test_what_if(calibration: Calibration, tmp_path: Path) -> None:
     run = calibration.run(out=tmp_path / "base", progress=False, figures=False)
     fast = calibration.run(
-        set={"network.wire_factor": 1.0, "federation.protocol": "first"}
+        set={"network.wire.factor": 1.0, "federation.protocol": "first"}
         | {"federation.clients_per_round": 1, "federation.over_selection": 2.0},
         out=tmp_path / "first",
         progress=False,

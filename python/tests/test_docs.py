@@ -47,7 +47,7 @@ def test_the_model_of_the_page(fedsim: Path, tmp_path: Path) -> None:
         assert block is not None
         (tmp_path / name).write_text(block[1].replace('"python3"', f'"{sys.executable}"'))
     environment = {**os.environ, "PYTHONPATH": str(Path(pyfedsim.__file__).parents[1])}
-    for arguments in (["learner", "check", "--model"], ["run", "--allow-external", "--no-figures"]):
+    for arguments in (["check", "--model"], ["run", "--allow-external", "--no-figures"]):
         done = subprocess.run(
             [fedsim, *arguments, "line.toml"],
             cwd=tmp_path,

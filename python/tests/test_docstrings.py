@@ -13,16 +13,11 @@ from typing import Any
 import pytest
 
 MODULES = (
-    *("pyfedsim", "pyfedsim.engine", "pyfedsim.errors", "pyfedsim.flower", "pyfedsim.learner"),
-    *(
-        "pyfedsim.model",
-        "pyfedsim.observe",
-        "pyfedsim.observe.flower",
-        "pyfedsim.torch",
-        "pyfedsim.traces",
-    ),
+    *("pyfedsim", "pyfedsim.data", "pyfedsim.engine", "pyfedsim.errors", "pyfedsim.flower"),
+    *("pyfedsim.method", "pyfedsim.model", "pyfedsim.observe", "pyfedsim.observe.flower"),
+    *("pyfedsim.protocols", "pyfedsim.runs", "pyfedsim.traces"),
 )
-NEEDS = {"pyfedsim.flower": "flwr", "pyfedsim.observe.flower": "flwr", "pyfedsim.torch": "torch"}
+NEEDS = {"pyfedsim.flower": "flwr", "pyfedsim.observe.flower": "flwr", "pyfedsim": "torch"}
 
 # A number has a unit, or is a count, a share or a number of something.
 UNIT = re.compile(

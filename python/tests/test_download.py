@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import pyfedsim
-from pyfedsim import _download
+from pyfedsim import data as _download
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def fetch(folder: Path, **options: Any) -> Path:
-    return pyfedsim.download("small", folder, progress=False, **options)
+    return _download.download("small", folder, progress=False, **options)
 
 
 def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
@@ -97,7 +97,9 @@ def test_a_download_resumes(server: Server, tmp_path: Path, ranges: bool) -> Non
     """A server without ranges sends all bytes again."""
     server.end, server.ranges = 300_000, ranges
     del server.files["b/small.gz"]
-    with pytest.raises(pyfedsim.FedsimError, match=r"small\.gz: the connection ended \d+ bytes"):
+    with pytest.raises(
+        pyfedsim.errors.FedsimError, match=r"small\.gz: the connection ended \d+ bytes"
+    ):
         fetch(tmp_path)
     part = tmp_path / "small" / "small.gz.part"
     assert part.stat().st_size == 300_000
@@ -139,7 +141,7 @@ def test_the_second_place_is_tried(server: Server, tmp_path: Path) -> None:
 def test_wrong_content_is_removed(server: Server, tmp_path: Path) -> None:
     wrong = CONTENT[:-1] + b"0"
     server.files = {"a/small.gz": gzip.compress(wrong), "b/small.gz": b"<html>moved</html>"}
-    with pytest.raises(pyfedsim.FedsimError) as caught:
+    with pytest.raises(pyfedsim.errors.FedsimError) as caught:
         fetch(tmp_path)
     text = str(caught.value)
     assert f"700000 bytes with SHA-256 {hashlib.sha256(wrong).hexdigest()}, want 700000" in text
@@ -151,12 +153,16 @@ def test_wrong_content_is_removed(server: Server, tmp_path: Path) -> None:
 def test_no_network(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server.shutdown()
     server.server_close()
-    with pytest.raises(pyfedsim.FedsimError, match=r"Connection refused.*check the network and"):
+    with pytest.raises(
+        pyfedsim.errors.FedsimError, match=r"Connection refused.*check the network and"
+    ):
         fetch(tmp_path)
     (file,) = _download._SETS["small"]
     away = _download._File(file.path, ("http://fedsim.invalid/x",), file.size, file.sha256)
     monkeypatch.setitem(_download._SETS, "small", (away,))
-    with pytest.raises(pyfedsim.FedsimError, match=r"http://fedsim\.invalid/x: \S.*: check the"):
+    with pytest.raises(
+        pyfedsim.errors.FedsimError, match=r"http://fedsim\.invalid/x: \S.*: check the"
+    ):
         fetch(tmp_path)
 
 
@@ -166,7 +172,7 @@ def test_a_server_that_is_silent(
     ended = threading.Event()
     monkeypatch.setattr(Handler, "do_GET", lambda _: ended.wait(20))
     monkeypatch.setattr(_download, "_SILENCE_S", 0.05)
-    with pytest.raises(pyfedsim.FedsimError, match="no answer within"):
+    with pytest.raises(pyfedsim.errors.FedsimError, match="no answer within"):
         fetch(tmp_path)
     ended.set()
 
@@ -177,14 +183,18 @@ def test_full_disk(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(_download, "_write", write)
-    with pytest.raises(pyfedsim.FedsimError, match="small: the disk is full: free space, or"):
+    with pytest.raises(
+        pyfedsim.errors.FedsimError, match="small: the disk is full: free space, or"
+    ):
         fetch(tmp_path)
     assert list((tmp_path / "small").iterdir()) == []
 
 
 def test_a_folder_that_is_a_file(server: Server, tmp_path: Path) -> None:
     (tmp_path / "small").write_text("mine")
-    with pytest.raises(pyfedsim.FedsimError, match="choose a folder that can be read and written"):
+    with pytest.raises(
+        pyfedsim.errors.FedsimError, match="choose a folder that can be read and written"
+    ):
         fetch(tmp_path)
     assert (tmp_path / "small").read_text() == "mine"
     assert server.asked == []
@@ -194,7 +204,9 @@ def test_a_file_of_the_user_stays(server: Server, tmp_path: Path) -> None:
     mine = tmp_path / "small" / "small.gz"
     mine.parent.mkdir()
     mine.write_bytes(gzip.compress(b"mine"))
-    with pytest.raises(pyfedsim.FedsimError, match="is not the published file: remove it, or"):
+    with pytest.raises(
+        pyfedsim.errors.FedsimError, match="is not the published file: remove it, or"
+    ):
         fetch(tmp_path)
     assert gzip.decompress(mine.read_bytes()) == b"mine"
     assert server.asked == []
@@ -202,19 +214,21 @@ def test_a_file_of_the_user_stays(server: Server, tmp_path: Path) -> None:
 
 def test_progress(server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines: list[dict[str, Any]] = []
-    pyfedsim.download("small", tmp_path / "a", progress=lines.append)
+    _download.download("small", tmp_path / "a", progress=lines.append)
     shares = [line["share"] for line in lines]
     assert shares == sorted(shares)
     assert len(shares) > 2
     assert shares[-1] == 1
     assert lines[-1]["run"] == "small.gz"
-    pyfedsim.download("small", tmp_path / "b")
+    _download.download("small", tmp_path / "b")
     assert "\r" not in capsys.readouterr().err  # not a terminal
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(pyfedsim.UsageError, match=r"no data set 'cifar': there are mnist, uci-har"):
-        pyfedsim.download("cifar")
+    with pytest.raises(
+        pyfedsim.errors.UsageError, match=r"no data set 'cifar': there are mnist, uci-har"
+    ):
+        _download.download("cifar")
 
 
 def test_zip_with_the_nested_archive(
@@ -233,11 +247,11 @@ def test_zip_with_the_nested_archive(
     small = _download._File(har.path, (server.url("har"),), len(content), sha256, har.member)
     monkeypatch.setitem(_download._SETS, "uci-har", (small,))
     server.files["har"] = (tmp_path / "outer.zip").read_bytes()
-    path = pyfedsim.download("uci-har", tmp_path / "data", progress=False)
+    path = _download.download("uci-har", tmp_path / "data", progress=False)
     assert path == tmp_path / "data" / "har.zip"
     server.files["har"] = inner.read_bytes()  # without the member
-    with pytest.raises(pyfedsim.FedsimError, match="what it sent is corrupt"):
-        pyfedsim.download("uci-har", tmp_path / "other", progress=False)
+    with pytest.raises(pyfedsim.errors.FedsimError, match="what it sent is corrupt"):
+        _download.download("uci-har", tmp_path / "other", progress=False)
 
 
 @pytest.mark.slow
@@ -255,11 +269,11 @@ def test_mnist_is_that_of_the_data_folder(
     )
     monkeypatch.setitem(_download._SETS, "mnist", here)
     server.files = {file.path: (data / Path(file.path).name).read_bytes() for file in files}
-    path = pyfedsim.download("mnist", tmp_path, progress=False)
+    path = _download.download("mnist", tmp_path, progress=False)
     scenario = {
         "name": "digits",
         "data": {"source": "idx", "target": "classes"},
-        "problem": {"regularizer": "independent", "optimum_sweeps": 0},
+        "problem": {"regularizer": "independent", "optimum": {"when": "never"}},
         "run": {"rounds": 1, "seeds": [1]},
         "methods": {"fedavg": {"options": {"epochs": 1}}},
     }

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pyfedsim
-from pyfedsim import Engine, EngineClosedError, EngineError
+from pyfedsim import Engine
+from pyfedsim.errors import EngineClosedError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SCENARIO: dict[str, Any] = {
     "name": "driven",
     "data": {"synthetic": {"clients": 10, "features": 5}},
-    "devices": {"spread": "log-normal", "spread_width": 1.0},
+    "devices": {"speed_spread": 1.0},
     "network": {"profile": "lte"},
     "run": {"seeds": [1]},
     "methods": {"mocha": {}},
@@ -82,7 +83,7 @@ def test_rounds_become_a_run_directory(out: Path) -> None:
     assert [round(t * 1e9) for t in run.table("rounds", "numpy")["time_s"]] == times
     metrics = run.table("metrics", "numpy")
     assert list(metrics["value"][metrics["name"] == "accuracy"]) == [0.25, 0.5, 0.75]
-    assert list(run.table("clients", "numpy")["value"]) == [0.5, 1.0] * 3
+    assert list(run.table("client_values", "numpy")["value"]) == [0.5, 1.0] * 3
     assert "Mine" in run._repr_html_()
 
 
@@ -111,8 +112,9 @@ def test_single_operations(out: Path) -> None:
 
 
 def test_overheads_take_time(out: Path) -> None:
-    devices = {"step_overhead_s": 2, "traffic_s_per_gb": 3, "launches_per_step": 5}
-    with Engine({**SCENARIO, "devices": devices}, method="Mine", out=out) as engine:
+    overhead = {"step_s": 2, "s_per_gb": 3, "launches_per_step": 5}
+    alike = {**SCENARIO, "devices": {}, "overhead": overhead}  # a speed factor divides them
+    with Engine(alike, method="Mine", out=out) as engine:
         plain = messages(1, 1)
         engine.exchange(1, "train", plain)
         usual = engine.now_ns
@@ -180,22 +182,22 @@ def test_resume_after_kill(out: Path) -> None:
     with Engine(SCENARIO, method="Mine", out=out / "killed", checkpoint_s=1e-9) as engine:
         drive(engine, 3)
         engine._process.kill()
-        with pytest.raises(pyfedsim.RunError, match="signal 9"):
+        with pytest.raises(pyfedsim.errors.RunError, match="signal 9"):
             engine.available()
     with Engine(SCENARIO, method="Mine", out=out / "killed", resume=True) as engine:
         drive(engine, 6)
         assert engine.finish()["event_hash"] == whole
-    with pytest.raises(pyfedsim.UsageError, match="needs out"):
+    with pytest.raises(pyfedsim.errors.UsageError, match="needs out"):
         Engine(SCENARIO, method="Mine", resume=True)
 
 
 def test_scenario_errors_have_places(out: Path, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text("[network]\nprofile = 3\n[methods.mocha]\n")
-    with pytest.raises(pyfedsim.ScenarioError) as caught:
+    with pytest.raises(pyfedsim.errors.ScenarioError) as caught:
         Engine(path, method="Mine", out=out, stderr=False)
     assert (caught.value.line, caught.value.key) == (2, "network.profile")
-    with pytest.raises(pyfedsim.ScenarioError, match=r"^unknown key netwrk"):
+    with pytest.raises(pyfedsim.errors.ScenarioError, match=r"^unknown key netwrk"):
         Engine({"netwrk": {}}, method="Mine", out=out, stderr=False)
 
 
@@ -204,13 +206,13 @@ def test_failures_are_told_once(
 ) -> None:
     path = tmp_path / "bad.toml"
     path.write_text("x = 3\n[methods.mocha]\n")
-    with pytest.raises(pyfedsim.ScenarioError):
+    with pytest.raises(pyfedsim.errors.ScenarioError):
         Engine(path, method="Mine", out=out)
     (tmp_path / "file").touch()
-    with pytest.raises(pyfedsim.UsageError, match="is not a run directory but a file"):
+    with pytest.raises(pyfedsim.errors.UsageError, match="is not a run directory but a file"):
         Engine(SCENARIO, method="Mine", out=tmp_path / "file")
     for missing in (tmp_path / "missing.toml", "quikstart"):
-        with pytest.raises(pyfedsim.ScenarioError):
+        with pytest.raises(pyfedsim.errors.ScenarioError):
             Engine(missing, method="Mine", out=out)
     assert capsys.readouterr().err == ""
     Engine(SCENARIO, method="Mine", out=out).close()
@@ -313,10 +315,18 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     ("end", "error", "text"),
     [
         ("sys.exit(0)", EngineClosedError, "ended without a response"),
-        ("sys.stderr.write('fedsim: disk full\\n'); sys.exit(1)", pyfedsim.RunError, "^disk full$"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", pyfedsim.RunError, "ended by signal 9"),
-        ("sys.stdout.write('{\"now_ns\":'); sys.exit(1)", pyfedsim.RunError, "exit status 1"),
-        ("sys.exit(75)", pyfedsim.Interrupted, "exit status 75"),
+        (
+            "sys.stderr.write('fedsim: disk full\\n'); sys.exit(1)",
+            pyfedsim.errors.RunError,
+            "^disk full$",
+        ),
+        ("os.kill(os.getpid(), signal.SIGKILL)", pyfedsim.errors.RunError, "ended by signal 9"),
+        (
+            "sys.stdout.write('{\"now_ns\":'); sys.exit(1)",
+            pyfedsim.errors.RunError,
+            "exit status 1",
+        ),
+        ("sys.exit(75)", pyfedsim.errors.Interrupted, "exit status 75"),
     ],
 )
 def test_program_ends(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyfedsim import (
+from pyfedsim.errors import (
     EngineError,
     ExternalError,
     Interrupted,
@@ -14,8 +14,9 @@ from pyfedsim import (
     ScenarioError,
     Stalled,
     UsageError,
+    error_of_exit,
+    parse_problem,
 )
-from pyfedsim.errors import error_of_exit, parse_problem
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,7 +23,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import flower_apps as apps
     import flower_legacy
-    from pyfedsim import Run, RunError, ScenarioError, Stalled, UsageError, flower
+    from pyfedsim import Run, flower
+    from pyfedsim.errors import RunError, ScenarioError, Stalled, UsageError
     from pyfedsim.flower import _releases, arrays, clients, command, grid, names, simulation
 
 TESTS = Path(__file__).parent
@@ -42,7 +43,7 @@ def run(server: Any, folder: Path, client: Any = apps.client_app, **options: Any
 
 
 def rounds(done: Any) -> Any:
-    """Return the rows of rounds.csv as a structured array."""
+    """Return the rows of rounds.parquet as a structured array."""
     return done.table("rounds", "numpy")
 
 
@@ -274,7 +275,7 @@ def test_metrics_of_clients_weigh_by_their_examples(tmp_path: Path) -> None:
     values = {f"{r['split']}_{r['name']}": r["value"] for r in done.table("metrics", "numpy")}
     assert float(values["train_loss"]) == 180 / 80
     assert "test_accuracy" not in values  # client 0 says no number
-    rows = {(r["split"], r["client"]): r["rows"] for r in done.table("clients", "numpy")}
+    rows = {(r["split"], r["client"]): r["rows"] for r in done.table("client_values", "numpy")}
     assert [rows["train", k] for k in range(4)] == [10, 0, 30, 40]
     assert [rows["test", k] for k in range(1, 4)] == [2, 3, 4]
     assert done.manifest["data"].startswith("of the driver")
@@ -492,8 +493,8 @@ def test_steps_and_traffic_take_time(tmp_path: Path) -> None:
         for reply in replies_of(grid):
             keys.update(reply.content["metrics"])
 
-    overheads = {"devices.step_overhead_s": 2.0, "devices.traffic_s_per_gb": 4.0}
-    alike = {"devices.spread": "fixed", "devices.spread_width": 0.0}
+    overheads = {"overhead.step_s": 2.0, "overhead.s_per_gb": 4.0}
+    alike = {"devices.speed_spread": 0.0}
     app = apps.plain_app(main)
     plain = run(app, tmp_path, client, set=alike).seconds
     without = run(app, tmp_path, set=alike | overheads).seconds
@@ -528,12 +529,12 @@ def test_torch_counts_what_nothing_declares(
     monkeypatch.setattr(grid, "own_streams", contextlib.nullcontext)
     monkeypatch.setattr(simulation, "own_streams", contextlib.nullcontext)
     monkeypatch.setattr(sys.modules["torch"], "manual_seed", lambda seed: None, raising=False)
-    monkeypatch.setitem(sys.modules, "pyfedsim.torch", counter("pyfedsim.torch", 3e6))
+    monkeypatch.setitem(sys.modules, "pyfedsim._torch", counter("pyfedsim._torch", 3e6))
     done = run(server, tmp_path, flops_per_example=None)
     assert [row["flops"] for row in rounds(done)] == [12 * 3e6] * 3
     done = run(server, tmp_path, flops_per_example=None, flops={"train": 7})
     assert [row["flops"] for row in rounds(done)] == [12 * 7] * 3
-    monkeypatch.setitem(sys.modules, "pyfedsim.torch", counter("pyfedsim.torch", 0))
+    monkeypatch.setitem(sys.modules, "pyfedsim._torch", counter("pyfedsim._torch", 0))
     with pytest.raises(UsageError, match="are not declared"):
         run(server, tmp_path, flops_per_example=None)
 
@@ -897,12 +898,12 @@ def test_the_command_runs_a_project(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert [row["participants"] for row in rows] == [5, 5]
     assert set(rows["method"]) == {"small"}
     number = arguments.index("data.synthetic.clients=5")
-    arguments[number] = "network.header_bytes=0"
+    arguments[number] = "network.wire.header_bytes=0"
     assert command.main([*arguments, "--flops", "train=1e6,evaluate=3e5"]) == 0
     rows = Run(out).table("rounds", "numpy")
     assert [row["participants"] for row in rows] == [12, 12]
     assert [row["flops"] for row in rows] == [12 * 1.3e6] * 2
-    overheads = ["--set", "devices.step_overhead_s=2", "--set", "devices.traffic_s_per_gb=4"]
+    overheads = ["--set", "overhead.step_s=2", "--set", "overhead.s_per_gb=4"]
     amounts = ["--flops", "train=1e6,evaluate=3e5", "--steps", "train=5", "--traffic-bytes"]
     assert command.main([*arguments, *overheads, *amounts, "train=1e9"]) == 0
     later = Run(out).table("rounds", "numpy")["time_s"] - rows["time_s"]

@@ -16,9 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 import pyfedsim
-from pyfedsim.learner import Adam, Arrays, Evaluation, Learner, Metric, Update, command
-from pyfedsim.learner._load import load
-from pyfedsim.learner._serve import Server
+from pyfedsim.protocols import Arrays, Evaluation, Learner, Metric, Update, command
+from pyfedsim.protocols._load import load
+from pyfedsim.protocols._serve import Server
 
 ROWS = [6, 9, 12, 15]
 FEATURES, CLASSES = 5, 3
@@ -298,27 +298,6 @@ def test_without_rounds_a_client_trains_what_it_was_sent() -> None:
     assert driver.learner().pending.tentative == {}
 
 
-class AdamSoftmax(Adam, Softmax):
-    pass
-
-
-def test_adam_takes_the_published_step() -> None:
-    driver = Driver(AdamSoftmax)
-    driver.start(server_step=0.5, tau=0.01)
-    m, v, b1, b2 = 0.0, 1e-4, 0.9, 0.99
-    for number in range(1, 4):
-        driver.ask("begin", round=number)
-        driver.solve([0, 2])
-        u = {c: t.change["b"][1] for c, t in driver.learner().pending.tentative.items()}
-        before = driver.learner().parameters["b"][1]
-        driver.ask("commit", round=number, clients=[0, 2])
-        driver.ask("end", round=number)
-        c = (6 * u[0] + 12 * u[2]) / 18
-        m, v = b1 * m + (1 - b1) * c, b2 * v + (1 - b2) * c**2
-        want = before + 0.5 * m / (np.sqrt(v) + 0.01)
-        assert driver.learner().parameters["b"][1] == pytest.approx(want, rel=1e-13)
-
-
 def test_keeps_the_types_of_parameters() -> None:
     class Mixed(Softmax):
         def start(self) -> None:
@@ -457,7 +436,7 @@ def test_runs_do_not_share_state() -> None:
 LEARNER = """
 import ctypes, os, subprocess, sys
 import numpy as np
-from pyfedsim.learner import Learner, Metric, Update, serve
+from pyfedsim.protocols import Learner, Metric, Update, serve
 
 class Loud(Learner):
     metrics = (Metric("test", "accuracy", "higher"),)
@@ -505,7 +484,7 @@ START: Message = {"op": "start", "run": 1, "id": "t", "seed": 1, "clients": 4, "
 def test_prints_do_not_reach_the_protocol(tmp_path: Path, as_module: bool) -> None:
     path = tmp_path / "loud.py"
     path.write_text(LEARNER)
-    module = ["-m", "pyfedsim.learner"] if as_module else []
+    module = ["-m", "pyfedsim.protocols", "method"] if as_module else []
     responses, stderr, code = converse(
         [sys.executable, *module, str(path)],
         [
@@ -529,7 +508,8 @@ def test_a_file_that_fails_is_an_error_response(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("import a_module_that_is_missing\n")
     responses, _, code = converse(
-        [sys.executable, "-m", "pyfedsim.learner", str(path)], [{"op": "hello", "v": [1]}]
+        [sys.executable, "-m", "pyfedsim.protocols", "method", str(path)],
+        [{"op": "hello", "v": [1]}],
     )
     assert code == 1
     assert responses == [
@@ -540,15 +520,17 @@ def test_a_file_that_fails_is_an_error_response(tmp_path: Path) -> None:
 def test_finds_the_learner_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "several_learners.py"
     path.write_text(
-        "from pyfedsim.learner import Adam, Learner\n"
+        "from pyfedsim import Method, Model\nfrom pyfedsim.protocols import Learner\n"
         "class One(Learner): pass\nclass Two(One): pass\n"
     )
     assert load(str(path)).__name__ == "Two"
     assert load(f"{path}:One").__name__ == "One"
-    with pytest.raises(ImportError, match="has no learner Three, it has: One, Two"):
+    with pytest.raises(ImportError, match="has no method Three, it has: One, Two"):
         load(f"{path}:Three")
-    path.write_text(path.read_text() + "class Four(Learner): pass\n")
-    with pytest.raises(ImportError, match="must define one learner, it has: Two, Four"):
+    path.write_text(path.read_text() + "class Mine(Model): pass\n")
+    assert load(str(path), "model").__name__ == "Mine"
+    path.write_text(path.read_text() + "class Four(Method): pass\n")
+    with pytest.raises(ImportError, match="must define one method, it has: Two, Four"):
         load(str(path))
     with pytest.raises(FileNotFoundError, match=r"there is no file missing\.py"):
         load("missing.py")
@@ -556,21 +538,21 @@ def test_finds_the_learner_of_a_file(tmp_path: Path) -> None:
 
 def test_a_command_serves_a_class(tmp_path: Path) -> None:
     def served(text: str) -> list[str]:
-        return [sys.executable, "-m", "pyfedsim.learner", text]
+        return [sys.executable, "-m", "pyfedsim.protocols", "method", text]
 
     assert command(Softmax) == served(f"{__file__}:Softmax")
-    assert command(Adam) == served("pyfedsim.learner._adam:Adam")
-    assert command("pyfedsim.learner:Adam") == served("pyfedsim.learner:Adam")
+    assert command(Learner) == served("pyfedsim.protocols._learner:Learner")
+    assert command("pyfedsim.protocols:Learner") == served("pyfedsim.protocols:Learner")
     assert command("a/b.py:C") == served(f"{Path('a/b.py').resolve()}:C")
-    assert load("pyfedsim.learner:Adam") is Adam
+    assert load("pyfedsim.protocols:Learner") is Learner
 
     class Local(Softmax):
         pass
 
     for bad in (Local, type("Notebook", (Softmax,), {"__module__": "nowhere"})):
-        with pytest.raises(TypeError, match="another process cannot import the learner"):
+        with pytest.raises(TypeError, match="another process cannot import the method"):
             command(bad)
-    with pytest.raises(TypeError, match="must be a subclass of Learner"):
+    with pytest.raises(TypeError, match="must be a subclass of Method"):
         command(Path)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import pyfedsim
+from pyfedsim.model import Batch
 from pyfedsim.model._code import _Code
 
 SOURCES = str(Path(pyfedsim.__file__).parent.parent)
@@ -44,7 +45,8 @@ def uniform(seed, purpose, device, number):
     h = mix(h ^ (number * 0xE7037ED1A0B428DB) & MASK)
     state = h << 64 | mix((h + 0x9E3779B97F4A7C15) & MASK)
     while True:
-        state = (state * (2549297995355413924 << 64 | 4865540595714422341) + (6364136223846793005 << 64 | 1442695040888963407)) % 2**128
+        factor = 2549297995355413924 << 64 | 4865540595714422341
+        state = (state * factor + (6364136223846793005 << 64 | 1442695040888963407)) % 2**128
         high, low = state >> 64, state & MASK
         high ^= high >> 32
         high = (high * 0xDA942042E4DD58B5) & MASK
@@ -58,7 +60,7 @@ class Twin(Model):
     squared = True
 
     @property
-    def row_flops(self):  # as docs/models.md counts
+    def row_flops(self):  # as docs/time.md counts
         (d, n), (_, c) = self.shapes()
         return 4.0 * d * n + 2 * n + 6 * n * c + 2 * c
 
@@ -125,7 +127,7 @@ SCENARIO: dict[str, Any] = {
     "problem": {"regularizer": "independent"},
     "run": {"rounds": 20, "max_time_s": 1e6},
 }
-INSIDE = {"problem.model": "mlp", "problem.hidden": [4], "problem.loss": "softmax"}
+INSIDE = {"problem.model": "mlp", "problem.model_options.hidden": [4], "problem.loss": "softmax"}
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +144,8 @@ REFUSED = {
     "optimum": "the model that the central solver finds",
     "central": "a central solver has no other",
     "external": "a learner has its own model",
+    "fedem": "needs the losses of rows",
+    **dict.fromkeys(("fedrep", "fedper"), "of which nothing would be shared"),
 }
 WITHOUT_ROUNDS = {"federation.protocol": "asynchronous", "federation.clients_per_round": 3}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -150,7 +154,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "fedau": {"federation.protocol": "first", "federation.clients_per_round": 3},
     "fedbuff": WITHOUT_ROUNDS | {"run.max_time_s": 100},
     "fedcompass": {"federation.protocol": "compass"},
-    "hierfavg": {"network.hub_size": 3},
+    "hierfavg": {"network.hubs.size": 3},
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "fedbuff": {"buffer": 2},
@@ -162,7 +166,7 @@ CODECS = ("top-k", "qsgd")
 
 def methods_of() -> list[str]:
     """Return the names of all methods."""
-    with pytest.raises(pyfedsim.ScenarioError) as caught:
+    with pytest.raises(pyfedsim.errors.ScenarioError) as caught:
         pyfedsim.run({"name": "x", "methods": {"none": {}}})
     return str(caught.value).split("must be one of ")[1].split(", ")
 
@@ -189,7 +193,7 @@ def test_a_numpy_twin_learns_as_the_network_of_fedsim(
         pyfedsim.run(
             scenario,
             model=model,
-            set=INSIDE if model is None else {"problem.processes": workers},
+            set=INSIDE if model is None else {"problem.program.processes": workers},
             workers=workers,
             out=tmp_path / f"{model is None}{workers}",
             progress=False,
@@ -201,7 +205,11 @@ def test_a_numpy_twin_learns_as_the_network_of_fedsim(
     assert list(a["method"]) == list(b["method"])
     assert set(a["method"]) == set(methods)
     for column in ("primal", "train_error", "test_error", "time_s"):
-        np.testing.assert_allclose(a[column], b[column], rtol=1e-9, atol=1e-9, err_msg=column)
+        # The FLOPs of scores alone, by which ifca chooses, are not known of a program.
+        known = np.array([column != "time_s" or method != "ifca" for method in a["method"]])
+        np.testing.assert_allclose(
+            a[column][known], b[column][known], rtol=1e-9, atol=1e-9, err_msg=column
+        )
     for method in methods:
         losses = a["primal"][a["method"] == method]
         assert losses.min() < losses[0], method
@@ -214,10 +222,10 @@ def test_methods_that_refuse_a_model(name: str, tmp_path: Path) -> None:
     assert name in methods_of()
     if name == "external":
         return
-    with pytest.raises(pyfedsim.ScenarioError) as caught:
+    with pytest.raises(pyfedsim.errors.ScenarioError) as caught:
         pyfedsim.run(
             SCENARIO | {"methods": {name: {}}},
-            set={"problem.model": "external", "problem.command": ["no"]},
+            set={"problem.model": "external", "problem.program.command": ["no"]},
             out=tmp_path / "out",
         )
     assert REFUSED[name] in str(caught.value)
@@ -235,7 +243,7 @@ def test_an_error_of_a_model_names_it(tmp_path: Path, monkeypatch: pytest.Monkey
         encoding="utf-8",
     )
     scenario = SCENARIO | {"methods": {"fedavg": {}}}
-    with pytest.raises(pyfedsim.ExternalError) as caught:
+    with pytest.raises(pyfedsim.errors.ExternalError) as caught:
         pyfedsim.run(
             scenario, model=file, out=tmp_path / "out", workers=1, progress=False, figures=False
         )
@@ -270,7 +278,7 @@ def test_a_model_with_rows_of_its_own(tmp_path: Path, monkeypatch: pytest.Monkey
     }
     run = pyfedsim.run(scenario, model=means.Means, out=tmp_path / "out", progress=False)
     # w is the mean of 0 (2 rows) and 1 (4 rows).
-    clients = run.table("clients", "numpy")
+    clients = run.table("client_values", "numpy")
     errors = {r["client"]: r["value"] for r in clients if r["split"] == "train"}
     assert errors == pytest.approx({0: 2 / 3, 1: 1 / 3}, abs=1e-6)
 
@@ -304,15 +312,13 @@ class Means(pyfedsim.Model):
     def initial(self, rng: np.random.Generator) -> Any:
         return rng.normal(size=1)
 
-    def gradient(
-        self, w: Any, batch: pyfedsim.Batch, rng: np.random.Generator
-    ) -> tuple[float, Any]:
+    def gradient(self, w: Any, batch: Batch, rng: np.random.Generator) -> tuple[float, Any]:
         if self.broken:
             raise ZeroDivisionError("of a user")
         miss = w - batch.client
         return miss @ miss / 2, miss
 
-    def evaluate(self, w: Any, batch: pyfedsim.Batch) -> tuple[float, ...]:
+    def evaluate(self, w: Any, batch: Batch) -> tuple[float, ...]:
         miss = w - batch.client
         return miss @ miss / 2, len(batch.rows) * miss @ miss
 
@@ -331,12 +337,14 @@ def test_a_model_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """An instance needs no file; the traceback of its error is that of the user's code."""
     monkeypatch.setenv("PYTHONPATH", SOURCES)
     run = pyfedsim.run(MEANS, model=Means(), out=tmp_path / "out", progress=False, figures=False)
-    clients = run.table("clients", "numpy")
+    clients = run.table("client_values", "numpy")
     found = [r["value"] for r in clients if r["split"] == "train"]
     np.testing.assert_allclose(found, [2 / 3, 1 / 3] * 2, atol=1e-6)
     broken = Means()
     broken.broken = True
-    with pytest.raises(pyfedsim.ExternalError, match="ZeroDivisionError: of a user") as caught:
+    with pytest.raises(
+        pyfedsim.errors.ExternalError, match="ZeroDivisionError: of a user"
+    ) as caught:
         pyfedsim.run(MEANS, model=broken, out=tmp_path / "no", progress=False, figures=False)
     cause = caught.value.__cause__
     assert isinstance(cause, ZeroDivisionError)
@@ -345,7 +353,7 @@ def test_a_model_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert names[-1] == "gradient"
     # The run continues with a model that is right, which is another one.
     keys: dict[str, Any] = {"resume": True, "progress": False, "figures": False}
-    with pytest.raises(pyfedsim.RunError, match="the program is another than before"):
+    with pytest.raises(pyfedsim.errors.RunError, match="the program is another than before"):
         pyfedsim.run(MEANS, model=Means(), out=tmp_path / "no", **keys)
     keys["allow_other_program"] = True
     again = pyfedsim.run(MEANS, model=Means(), out=tmp_path / "no", **keys)
@@ -357,10 +365,10 @@ def test_metrics_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """They are means over the rows of clients, and by client; a value that is NaN is an error."""
     monkeypatch.setenv("PYTHONPATH", SOURCES)
 
-    def size(w: Any, batch: pyfedsim.Batch) -> float:
+    def size(w: Any, batch: Batch) -> float:
         return float(len(batch.rows) + 0 * w[0])
 
-    def distance(w: Any, batch: pyfedsim.Batch) -> Any:
+    def distance(w: Any, batch: Batch) -> Any:
         return abs(w - batch.client)[0]
 
     model = Means()
@@ -384,7 +392,7 @@ def test_metrics_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     fingerprint = model.fingerprint()
     model.metrics = {"size": lambda w, _: w[0] * float("nan")}
     assert model.fingerprint() != fingerprint
-    with pytest.raises(pyfedsim.ExternalError) as caught:
+    with pytest.raises(pyfedsim.errors.ExternalError) as caught:
         pyfedsim.run(MEANS, model=model, out=tmp_path / "b", progress=False, figures=False)
     text = r"metric size of the (train|test) rows of client 0 is nan: must be a finite number"
     assert re.search(text, str(caught.value)), str(caught.value)

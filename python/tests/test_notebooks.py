@@ -43,7 +43,10 @@ class Client(nbclient.NotebookClient):  # type: ignore[misc]
 
 
 def kept(notebook: Any) -> Any:
-    """Return a notebook with the outputs that are stored: without notes and cleared progress."""
+    """Return a notebook with the outputs that are stored: without notes and cleared progress.
+
+    The metadata of figures, their scenario, are left out as well.
+    """
     for cell in notebook.cells:
         cell.pop("execution_count", None)
         if cell.cell_type != "code":
@@ -55,6 +58,9 @@ def kept(notebook: Any) -> Any:
             for out in cell["outputs"]
             if out.get("name") != "stderr" and out.get("data", {}).get("text/plain") != ""
         ]
+        for out in cell["outputs"]:
+            if svg := out.get("data", {}).get("image/svg+xml"):
+                out["data"]["image/svg+xml"] = re.sub(r"\n<metadata>.*?</metadata>", "", svg)
     return notebook
 
 

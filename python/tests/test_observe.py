@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyfedsim import UsageError
+from pyfedsim.errors import UsageError
 from pyfedsim.observe import Clock, Log
 from pyfedsim.observe.log import COLUMNS
 

@@ -20,13 +20,14 @@ from pyfedsim import _tables, runs
 from pyfedsim._progress import Display, describe
 from pyfedsim._scenario import dumps
 from pyfedsim._tables import LIBRARIES
+from pyfedsim.protocols import Learner
 
 pytestmark = pytest.mark.usefixtures("fedsim")
 
 SCENARIO: dict[str, Any] = {
     "name": "small",
     "data": {"synthetic": {"clients": 4, "features": 5}},
-    "devices": {"spread": "log-normal", "spread_width": 1.0},
+    "devices": {"speed_spread": 1.0},
     "faults": {"drop_probability": 0.1},
     "run": {"rounds": 5, "seeds": [1, 2], "devices": True},
     "methods": {"mocha": {"label": "MOCHA"}, "cocoa": {"label": "CoCoA"}},
@@ -50,7 +51,7 @@ def test_data_sets(fedsim: Path, tmp_path: Path, made: pyfedsim.Run) -> None:
         progress=False,
     )
     (found,) = run.data_sets
-    assert found == pyfedsim.DataSet("mine", {-1: "no", 1: "yes"}, 1, 0, 1)
+    assert found == runs.DataSet("mine", {-1: "no", 1: "yes"}, 1, 0, 1)
     assert [entry["data_set"] for entry in run.manifest["runs"]] == [0]
     assert made.data_sets == []
 
@@ -66,11 +67,11 @@ def test_values_by_client(fedsim: Path, tmp_path: Path) -> None:
         "data": {"synthetic": {"clients": 23, "features": 5, "rows_min": 20, "rows_max": 90}},
         "run": {"rounds": 4, "client_metrics": ["loss", "auc"], "clients_every": 2},
         "devices": {},
-        "fleet": {"file": str(tmp_path / "fleet.toml")},
+        "fleet": {"name": str(tmp_path / "fleet.toml")},
         "methods": {"mocha": {}},
     }
     run = pyfedsim.run(SCENARIO | changed, out=tmp_path / "run", progress=False)
-    rows, metrics = run.table("clients", "numpy"), run.table("metrics", "numpy")
+    rows, metrics = run.table("client_values", "numpy"), run.table("metrics", "numpy")
     assert set(rows["class"]) == {"old phone", "laptop"}
     assert len(rows) == 23 * 3 * 2 * 2
     for number in (0, 2, 4):
@@ -96,7 +97,7 @@ def test_values_by_client(fedsim: Path, tmp_path: Path) -> None:
     slow = last["class"] == "old phone"
     assert min(last["transfer_s"][slow]) > max(last["transfer_s"][~slow]) > 0
     if importlib.util.find_spec("pandas"):
-        assert list(run.table("clients", "pandas")["class"]) == list(rows["class"])
+        assert list(run.table("client_values", "pandas")["class"]) == list(rows["class"])
 
 
 def test_tables(made: pyfedsim.Run) -> None:
@@ -126,14 +127,14 @@ def test_numpy_without_pandas_and_polars(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "numpy" or None)
     assert isinstance(pyfedsim.Run(made.directory).rounds, np.ndarray)
-    with pytest.raises(pyfedsim.FedsimError, match="pip install polars"):
+    with pytest.raises(pyfedsim.errors.FedsimError, match="pip install polars"):
         made.table("rounds", "polars")
-    with pytest.raises(pyfedsim.FedsimError, match="must be one of"):
+    with pytest.raises(pyfedsim.errors.FedsimError, match="must be one of"):
         made.table("rounds", "excel")  # type: ignore[arg-type]
 
 
 def test_no_such_table(made: pyfedsim.Run) -> None:
-    with pytest.raises(pyfedsim.RunError, match=r"^(?!write).*metric"):
+    with pytest.raises(pyfedsim.errors.RunError, match=r"^(?!write).*metric"):
         _ = made.metrics
 
 
@@ -161,6 +162,37 @@ def test_polars_types(tmp_path: Path) -> None:
     assert frame["b"].to_list() == [None, np.inf]
 
 
+def test_tables_of_the_summary(made: pyfedsim.Run) -> None:
+    """They have the cells of the program, each column by its own name."""
+    rows = made.table("times", "numpy")
+    assert [row["method"] for row in rows] == ["CoCoA", "MOCHA"]
+    for library in LIBRARIES[:2]:
+        if importlib.util.find_spec(library):
+            frame = made.table("times", library)
+            assert {name: list(frame[name]) for name in frame.columns} == {
+                name: [row[name] for row in rows] for name in rows[0]
+            }
+    for text, rule in ((made.latex(), r"\toprule"), (made.markdown("times"), "| :-- |")):
+        assert rule in text
+        for cell in rows[0].values():
+            assert cell.rstrip("*").replace(" %", "") in text.replace(r"$\pm$", "±")
+    with pytest.raises(pyfedsim.errors.FedsimError, match="tables"):
+        made.latex("tables")
+
+
+def test_tables_of_several_experiments() -> None:
+    rows = [{"method": "a<b", "time": "1 s"}, {"method": "c", "time": "2 s"}, {"class": "x"}]
+    first, second = _tables.html_of_rows(rows)
+    assert first.count("<tr>") == 3
+    assert "<td>a&lt;b</td>" in first
+    assert "<th>class</th>" in second
+    for library in LIBRARIES[:2]:
+        if importlib.util.find_spec(library):
+            frame = _tables.of_rows(rows, library)
+            assert list(frame.columns) == ["method", "time", "class"]
+            assert frame["class"][2] == "x"
+
+
 def test_figures(made: pyfedsim.Run, tmp_path: Path) -> None:
     assert made.figures == ["small"]
     figure = made.figure()
@@ -168,20 +200,20 @@ def test_figures(made: pyfedsim.Run, tmp_path: Path) -> None:
     assert figure.png.startswith(b"\x89PNG")
     assert figure.save(tmp_path / "a.svg").read_bytes() == figure.svg
     assert figure.save(tmp_path / "a.png").read_bytes() == figure.png
-    with pytest.raises(pyfedsim.UsageError, match=r"\.svg or \.png"):
+    with pytest.raises(pyfedsim.errors.UsageError, match=r"\.svg or \.png"):
         figure.save(tmp_path / "a.pdf")
     other = made.figure(x="energy_j", y="test_error")
     assert b"test error" in other.svg.lower()
     assert other.svg != figure.svg
-    with pytest.raises(pyfedsim.FedsimError, match="no figure none: there are small"):
+    with pytest.raises(pyfedsim.errors.FedsimError, match="no figure none: there are small"):
         made.figure("none")
 
 
 def test_html_has_curves_and_no_scripts(made: pyfedsim.Run) -> None:
     html = made._repr_html_()
     assert html.count("<svg") == 1
-    assert "<details open>" in html  # the table
-    assert "MOCHA" in html
+    assert html.index("<th>method</th>") < html.index("<td>MOCHA</td>") < html.index("<svg")
+    assert "<b>warning:</b>" not in html
     assert "<script" not in html.lower()
     assert not re.search(r"\son\w+=", html)
 
@@ -206,7 +238,9 @@ def test_notebooks(
 
     monkeypatch.chdir(tmp_path)
     pyfedsim.run(SCENARIO, progress=False, figures=False)
-    with pytest.raises(pyfedsim.UsageError, match=r"use force=True \(--force\) to overwrite"):
+    with pytest.raises(
+        pyfedsim.errors.UsageError, match=r"use force=True \(--force\) to overwrite"
+    ):
         pyfedsim.run(SCENARIO, progress=False, figures=False)
     notebook = types.ModuleType("IPython")
     notebook.get_ipython = lambda: types.SimpleNamespace(kernel=1)  # type: ignore[attr-defined]
@@ -222,12 +256,20 @@ def test_notebooks(
     assert shown[0] == "starting"
     assert shown[-1] == bars[-1] == ""
     assert re.match(r'<progress value="[01]\.\d{4}"', bars[-2])
-    with pytest.raises(pyfedsim.UsageError, match="holds a complete run"):
+    with pytest.raises(pyfedsim.errors.UsageError, match="holds a complete run"):
         pyfedsim.run(SCENARIO, out="runs/small", progress=False)
     for number in ("", "-2"):
-        with pyfedsim.Engine("quickstart", method="own", figures=False) as engine:
+        with pyfedsim.Engine("deadline", method="own", figures=False) as engine:
             engine.close_round(1, [])
-            assert engine.finish()["directory"] == f"runs/quickstart-own{number}"
+            assert engine.finish()["directory"] == f"runs/deadline-own{number}"
+
+
+def test_html_has_warnings_above_the_table(tmp_path: Path) -> None:
+    dead = {"devices.battery.wh": 1e-9, "devices.charging.when": "never"}
+    with pytest.raises(pyfedsim.errors.Stalled):
+        pyfedsim.run(SCENARIO, set=dead, out=tmp_path / "x", figures=False, progress=False)
+    html = pyfedsim.Run(tmp_path / "x")._repr_html_()
+    assert html.index("<b>warning:</b>") < html.index("<table>")
 
 
 def test_figure_of_a_run_without_figures(tmp_path: Path) -> None:
@@ -247,7 +289,7 @@ def test_report_explain_summary(made: pyfedsim.Run, tmp_path: Path) -> None:
     assert made.manifest["state"] == "complete"
     assert repr(made) == f"Run({str(made.directory)!r})"
     assert pyfedsim.Run(made.directory).manifest == made.manifest
-    with pytest.raises(pyfedsim.FedsimError, match=r"no manifest\.json"):
+    with pytest.raises(pyfedsim.errors.FedsimError, match=r"no manifest\.json"):
         pyfedsim.Run(tmp_path)
 
 
@@ -279,7 +321,7 @@ def test_scenario_path_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "quickstart", set={"run.rounds": 2, "run.seeds": [1]}, figures=False, progress=False
     )
     assert shipped.directory == Path("runs/quickstart")
-    with pytest.raises(pyfedsim.UsageError, match="complete run"):
+    with pytest.raises(pyfedsim.errors.UsageError, match="complete run"):
         pyfedsim.run("mine.toml", progress=False)
     pyfedsim.run("mine.toml", progress=False, force=True)
 
@@ -300,29 +342,29 @@ def test_sweep(tmp_path: Path) -> None:
         for p, d in zip(table["network.profile"], table["faults.drop_probability"], strict=True)
     }
     assert cells == {("3g", 0.0), ("3g", 0.5), ("wifi", 0.0), ("wifi", 0.5)}
-    with pytest.raises(pyfedsim.UsageError, match="must be a list"):
+    with pytest.raises(pyfedsim.errors.UsageError, match="must be a list"):
         pyfedsim.sweep(SCENARIO, {"network.profile": "3g"})
-    with pytest.raises(pyfedsim.UsageError, match="at least one key"):
+    with pytest.raises(pyfedsim.errors.UsageError, match="at least one key"):
         pyfedsim.sweep(SCENARIO, {})
 
 
 def test_scenario_errors(tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text("[run]\nrounds = -1\n[methods.mocha]\n")
-    with pytest.raises(pyfedsim.ScenarioError) as caught:
+    with pytest.raises(pyfedsim.errors.ScenarioError) as caught:
         pyfedsim.run(path, progress=False, out=tmp_path / "x")
     error = caught.value
     assert (error.file, error.line, error.column, error.key) == (str(path), 2, 10, "run.rounds")
-    with pytest.raises(pyfedsim.ScenarioError) as caught:
+    with pytest.raises(pyfedsim.errors.ScenarioError) as caught:
         pyfedsim.run({**SCENARIO, "nothing": 1}, progress=False, out=tmp_path / "x")
     assert (caught.value.file, caught.value.line, caught.value.key) == (None, None, "nothing")
     assert not (tmp_path / "x").exists()
-    with pytest.raises(pyfedsim.UsageError, match="needs out"):
+    with pytest.raises(pyfedsim.errors.UsageError, match="needs out"):
         pyfedsim.run(SCENARIO, resume=True)
 
 
 def test_failures_are_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(pyfedsim.ScenarioError):
+    with pytest.raises(pyfedsim.errors.ScenarioError):
         pyfedsim.run({**SCENARIO, "nothing": 1}, out=tmp_path / "x")
     assert capfd.readouterr().err == ""
 
@@ -330,7 +372,7 @@ def test_failures_are_told_once(tmp_path: Path, capfd: pytest.CaptureFixture[str
 LEARNER = """
 import sys
 import numpy as np
-from pyfedsim import Learner, Metric, Update
+from pyfedsim.protocols import Learner, Metric, Update
 
 class Mean(Learner):
     metrics = (Metric("test", "loss", "lower"),)
@@ -357,7 +399,7 @@ def test_learner_beside_a_built_in_method(
     file.write_text(LEARNER)
     run = pyfedsim.run(
         {**SCENARIO, "faults": {}, "run": {"rounds": 3, "seeds": [1]}},
-        learner={"mean": f"{file}:Mean"},
+        method={"mean": f"{file}:Mean"},
         set={"methods.mean.options.step": 0.25},
         figures=False,
         out=tmp_path / "x",
@@ -374,26 +416,29 @@ def test_failed_learner(
     monkeypatch.setenv("PYTHONPATH", str(Path(pyfedsim.__file__).parents[1]))
     file = tmp_path / "mean.py"
     file.write_text(LEARNER.replace("return Update", "raise ArithmeticError('no root')  #"))
-    with pytest.raises(pyfedsim.ExternalError, match=r"^run .*no root"):
-        pyfedsim.run(SCENARIO, learner=file, progress=False, out=tmp_path / "x")
+    with pytest.raises(pyfedsim.errors.ExternalError, match=r"^run .*no root"):
+        pyfedsim.run(SCENARIO, method=file, progress=False, out=tmp_path / "x")
     shown = capfd.readouterr().err
     assert "in train" in shown  # its traceback
     assert "permissions" not in shown
 
 
 def test_scenario_with_command_needs_consent(tmp_path: Path) -> None:
-    scenario = {**SCENARIO, "methods": {"x": {"algorithm": "external", "command": ["true"]}}}
-    with pytest.raises(pyfedsim.UsageError, match=r"allow.external"):
+    scenario = {
+        **SCENARIO,
+        "methods": {"x": {"algorithm": "external", "program": {"command": ["true"]}}},
+    }
+    with pytest.raises(pyfedsim.errors.UsageError, match=r"allow.external"):
         pyfedsim.run(scenario, progress=False, out=tmp_path / "x")
 
 
 def test_stalled(tmp_path: Path) -> None:
     dead = {
         **SCENARIO,
-        "devices": {"battery_wh": 1e-9, "charging": "never"},
+        "devices": {"battery": {"wh": 1e-9}, "charging": {"when": "never"}},
         "run": {"rounds": 3, "seeds": [1]},
     }
-    with pytest.raises(pyfedsim.Stalled) as caught:
+    with pytest.raises(pyfedsim.errors.Stalled) as caught:
         pyfedsim.run(dead, progress=False, figures=False, out=tmp_path / "x")
     assert caught.value.directory is not None
     assert set(pyfedsim.Run(caught.value.directory).table("runs", "numpy")["status"]) == {"stalled"}
@@ -408,8 +453,8 @@ def test_interrupt_leaves_a_resumable_run(tmp_path: Path) -> None:
 
     def interrupt(line: dict[str, Any]) -> None:
         if line["share"] > 0 and not shares:  # before, there is nothing to save
+            shares.append(line["share"])  # first: the signal ends this function
             signal.raise_signal(signal.SIGINT)
-            shares.append(line["share"])
 
     out = tmp_path / "x"
     with pytest.raises(KeyboardInterrupt, match="resume with"):
@@ -428,7 +473,8 @@ def test_second_interrupt_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         f"#!{sys.executable}\n"
         "import json, os, signal, sys\n"
         "if sys.argv[1] == 'version': print('fedsim 1.0'); sys.exit(0)\n"
-        "signal.signal(signal.SIGINT, lambda *_: print(json.dumps({'done': os.getpid()}).replace(': ', ':'), file=sys.stderr, flush=True))\n"
+        "done = json.dumps({'done': os.getpid()}).replace(': ', ':')\n"
+        "signal.signal(signal.SIGINT, lambda *_: print(done, file=sys.stderr, flush=True))\n"
         "print('{\"done\":%d}' % os.getpid(), file=sys.stderr, flush=True)\n"
         "while True: signal.pause()\n"
     )
@@ -471,25 +517,25 @@ def test_killed_python_leaves_no_orphan(tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
-class Local(pyfedsim.Learner):
+class Local(Learner):
     """A learner at the top of a file."""
 
 
 def test_methods_of_learners() -> None:
     file = str(Path(__file__).resolve())
-    serve = [sys.executable, "-m", "pyfedsim.learner"]
+    serve = [sys.executable, "-m", "pyfedsim.protocols", "method"]
     assert runs._methods(Local) == {
         "methods.local.algorithm": "external",
-        "methods.local.command": [*serve, f"{file}:Local"],
+        "methods.local.program.command": [*serve, f"{file}:Local"],
     }
     assert list(runs._methods({"a": Local, "b": "pkg.mod:C"})) == [
         "methods.a.algorithm",
-        "methods.a.command",
+        "methods.a.program.command",
         "methods.b.algorithm",
-        "methods.b.command",
+        "methods.b.program.command",
     ]
     for source, name in (("x/My.py", "my"), ("x/y.py:Some", "some"), ("pkg.mod", "mod")):
-        assert f"methods.{name}.command" in runs._methods(source)
+        assert f"methods.{name}.program.command" in runs._methods(source)
     with pytest.raises(TypeError, match="must be a subclass"):
         runs._methods(3)
 

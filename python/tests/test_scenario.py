@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pyfedsim
-from pyfedsim import ScenarioError
 from pyfedsim._scenario import arguments, as_file, dumps
+from pyfedsim.errors import ScenarioError
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -1,168 +1,34 @@
-"""PyTorch learners; skipped without torch. "make test-torch" runs them."""
+"""PyTorch models; skipped without torch. "make test-torch" runs them."""
 
 from __future__ import annotations
 
 import ctypes
 import json
 import os
-import re
 import subprocess
 import sys
 import types
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pyfedsim
-from pyfedsim.learner import Adam
 from pyfedsim.model import Batch, Server
-from test_learner import CLASSES, FEATURES, ROWS, TRACES, Driver, client_data
+from test_learner import ROWS, client_data
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch import nn  # noqa: E402
 
-from pyfedsim.torch import (  # noqa: E402
-    FedAdam,
-    Model,
-    TorchLearner,
+from pyfedsim._torch import (  # noqa: E402
+    TorchModel,
     count,
     counting,
     forward_flops,
     pick,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-class Softmax(TorchLearner):
-    """The problem of the NumPy tests, in float64."""
-
-    defaults: ClassVar[Mapping[str, Any]] = {"batch": 0, "epochs": 5.0}
-
-    def model(self) -> Any:
-        module = nn.Linear(FEATURES, CLASSES).double()
-        with torch.no_grad():
-            module.weight.zero_()
-            module.bias.zero_()
-        return module
-
-    def data(self, client: int) -> Any:
-        x, y = client_data(client)
-        return torch.tensor(x), torch.tensor(y)
-
-    def test(self) -> Any:
-        parts = [self.data(client) for client in range(self.clients)]
-        return torch.cat([p[0] for p in parts]), torch.cat([p[1] for p in parts])
-
-
-def begin(learner: type[TorchLearner], **options: Any) -> tuple[Driver, TorchLearner]:
-    driver = Driver(learner)
-    response = driver.start(**options)
-    assert "error" not in response, response
-    run = driver.learner()
-    assert isinstance(run, TorchLearner)
-    return driver, run
-
-
-def changes(run: TorchLearner) -> dict[int, dict[str, Any]]:
-    return {client: update.change for client, update in run.pending.tentative.items()}
-
-
-@pytest.mark.parametrize("mu", [0.0, 1.0])
-def test_full_batches_reach_the_traces_of_numpy(mu: float) -> None:
-    driver, run = begin(Softmax, mu=mu)
-    for number in range(1, 6):
-        driver.round(number)
-    loss, norm, first, last, b, right = TRACES["full", mu][5]
-    w, bias = run.parameters["weight"], run.parameters["bias"]
-    metrics = {m["name"]: m["value"] for m in driver.ask("evaluate", round=5)["metrics"]}
-    assert metrics["accuracy"] == right / sum(ROWS)
-    assert metrics["loss"] == pytest.approx(loss, rel=1e-12)
-    seen = (np.sqrt(np.sum(w**2) + np.sum(bias**2)), w[0, 0], w[-1, -1], bias[0])
-    assert seen == pytest.approx((norm, first, last, b), rel=1e-12)
-
-
-class Network(Softmax):
-    """A network whose work is random: batches, dropout and batch normalization."""
-
-    defaults: ClassVar[Mapping[str, Any]] = {"batch": 3, "epochs": 2.0, "momentum": 0.5}
-
-    def model(self) -> Any:
-        layers = (
-            nn.Linear(FEATURES, 8),
-            nn.BatchNorm1d(8),
-            nn.ReLU(),
-            nn.Dropout(),
-            nn.Linear(8, CLASSES),
-        )
-        return nn.Sequential(*layers).double()
-
-
-def test_has_the_same_bits_in_any_order() -> None:
-    one, first = begin(Network)
-    one.solve([0, 1, 2, 3])
-    torch.manual_seed(77)
-    other, second = begin(Network)
-    for client in (3, 1, 0, 2):
-        other.solve([client])
-    for client, change in changes(first).items():
-        for name, value in change.items():
-            np.testing.assert_array_equal(value, changes(second)[client][name])
-    again, third = begin(Network)
-    again.solve([0], seed=6)
-    assert np.any(changes(third)[0]["0.weight"] != changes(first)[0]["0.weight"])
-
-
-def test_the_seed_of_the_run_sets_the_first_model() -> None:
-    hashes = []
-    for seed in (1, 1, 2):
-        driver = Driver(Network)
-        driver.ask("start", id="t", seed=seed, clients=4, rows=ROWS, features=5)
-        hashes.append(driver.ask("evaluate", round=0)["model_hash"])
-    assert hashes[0] == hashes[1] != hashes[2]
-
-
-def test_buffers_are_averaged_and_keep_their_types() -> None:
-    driver, run = begin(Network)
-    driver.solve([1, 2])
-    assert len(changes(run)[1]) == 9
-    driver.ask("commit", round=1, clients=[1, 2])
-    driver.ask("end", round=1)
-    # 2 epochs of 3 and 4 batches, weighted by 9 and 12 rows, rounded.
-    tracked = run.parameters["1.num_batches_tracked"]
-    assert tracked.dtype == np.int64
-    assert tracked == round((9 * 6 + 12 * 8) / 21)
-    assert "error" not in driver.solve([0])
-
-
-def test_takes_at_most_the_steps_allowed() -> None:
-    driver, run = begin(Softmax, batch=4)
-    work = driver.solve([3], steps=20)["work"][0]
-    assert work["steps"] == 20
-    assert work["flops"] == 20 * run.step_flops == 20 * 3 * 2 * FEATURES * CLASSES
-    assert work["up_bytes"] == 8 * (FEATURES * CLASSES + CLASSES)
-    assert driver.solve([2])["work"][0]["steps"] == 5 * ROWS[2]
-
-
-def test_adam_is_that_of_numpy() -> None:
-    driver, run = begin(FedAdamSoftmax, server_step=0.5, tau=0.01)
-    before = run.parameters["bias"][1]
-    driver.solve([0, 2])
-    u = changes(run)
-    driver.ask("commit", round=1, clients=[0, 2])
-    driver.ask("end", round=1)
-    c = (6 * u[0]["bias"][1] + 12 * u[2]["bias"][1]) / 18
-    want = before + 0.5 * 0.1 * c / (np.sqrt(0.99 * 1e-4 + 0.01 * c**2) + 0.01)
-    assert run.parameters["bias"][1] == pytest.approx(want, rel=1e-12)
-    assert issubclass(FedAdam, Adam)
-
-
-class FedAdamSoftmax(Adam, Softmax):
-    pass
 
 
 class Rows:
@@ -178,37 +44,11 @@ class Rows:
         return torch.tensor(self.x[row]), int(self.y[row])
 
 
-def test_a_dataset_is_as_good_as_tensors() -> None:
-    class ByDataset(Softmax):
-        def data(self, client: int) -> Any:
-            return Rows(client)
-
-    tensors, first = begin(Softmax, batch=4)
-    dataset, second = begin(ByDataset, batch=4)
-    for driver in (tensors, dataset):
-        driver.solve([1])
-    np.testing.assert_array_equal(changes(first)[1]["weight"], changes(second)[1]["weight"])
+def test_rows_of_a_dataset_are_those_of_tensors() -> None:
     assert count(Rows(1)) == ROWS[1]
     inputs, targets = pick(Rows(1), np.array([4, 2]))
     assert torch.equal(inputs, torch.tensor(client_data(1)[0][[4, 2]]))
     assert targets.tolist() == client_data(1)[1][[4, 2]].tolist()
-
-
-def test_losses_of_clients() -> None:
-    driver, _ = begin(Softmax)
-    assert "loss" in driver.ask("hello", v=[1])["can"]
-    losses = driver.ask("loss", clients=[0, 3])["losses"]
-    assert losses == pytest.approx([np.log(3)] * 2, rel=1e-14)  # of zero weights
-
-
-def test_rows_must_be_those_of_the_scenario() -> None:
-    class Short(Softmax):
-        def data(self, client: int) -> Any:
-            x, y = super().data(client)
-            return x[1:], y[1:]
-
-    driver, _ = begin(Short)
-    assert "client 2 has 11 rows of data, the scenario says 12" in driver.solve([2])["error"]
 
 
 CNN = nn.Sequential(
@@ -281,8 +121,7 @@ def test_uses_the_counter_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     standin.FlopCounterMode = FlopCounterMode  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch.utils.flop_counter", standin)
     assert forward_flops(CNN, torch.zeros(1, 1, 28, 28)) == 1234
-    driver = Driver(Softmax)
-    assert driver.start()["step_flops"] == 3 * 1234
+    assert TorchModel(CNN, shape=(1, 28, 28)).row_flops == 3 * 1234
 
 
 @pytest.mark.skipif(
@@ -342,46 +181,11 @@ def test_flower_apps_are_counted(fedsim: Path, tmp_path: Path) -> None:
     assert counted in ([12 * passes * 2 * 8 * 20 * 4] * 2 for passes in (2, 3))
 
 
-def test_a_regression_has_metrics_of_its_own() -> None:
-    class Regression(Softmax):
-        def data(self, client: int) -> Any:
-            return torch.tensor(client_data(client)[0]), torch.zeros(ROWS[client], CLASSES).double()
-
-        def criterion(self, outputs: Any, targets: Any) -> Any:
-            return nn.functional.mse_loss(outputs, targets)
-
-    driver, _ = begin(Regression)
-    assert driver.ask("loss", clients=[0])["losses"] == [0.0]
-    assert "override metrics and evaluate" in driver.ask("evaluate", round=0)["error"]
-
-
-def test_page() -> None:
-    """The class of docs/python.md learns."""
-    page = Path(__file__).parents[2] / "docs" / "python.md"
-    if not page.is_file():
-        pytest.skip("the pages are not here")
-    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
-    names: dict[str, Any] = {}
-    exec(next(block for block in blocks if "TorchLearner" in block), names)  # noqa: S102
-    driver = Driver(names["Digits"])
-    fields = {"seed": 1, "clients": 3, "rows": [60] * 3, "options": {"epochs": 5, "mu": 0.1}}
-    started = driver.ask("start", id="t", **fields)
-    assert started["step_flops"] == 6 * (784 * 64 + 64 * 10)
-    assert started["up_bytes"] == 4 * (784 * 64 + 64 + 64 * 10 + 10)
-    driver.solve([0, 1, 2])
-    losses = [driver.ask("evaluate", round=0)["metrics"][1]["value"]]
-    driver.ask("commit", round=1, clients=[0, 1, 2])
-    driver.ask("end", round=1)
-    losses.append(driver.ask("loss", clients=[0])["losses"][0])
-    assert losses[1] < losses[0]
-
-
 LENET = """
 import torch
 from torch import nn
 
-from pyfedsim import serve
-from pyfedsim.torch import Model
+from pyfedsim import TorchModel, serve
 
 
 def lenet():
@@ -401,7 +205,7 @@ def rows(part, client):
 DATA = {"train": [rows(0, k) for k in range(3)], "test": [rows(1, k) for k in range(3)]}
 
 if __name__ == "__main__":
-    serve(Model(lenet(), nn.functional.cross_entropy, DATA))
+    serve(TorchModel(lenet(), nn.functional.cross_entropy, DATA))
 """
 
 
@@ -511,7 +315,7 @@ def test_lenet_under_methods_of_fedsim_equals_textbook_loops(
         },
         "problem": {
             "model": "external",
-            "command": [sys.executable, str(file)],
+            "program": {"command": [sys.executable, str(file)]},
             "regularizer": "independent",
         },
         "run": {"rounds": rounds, "client_metrics": ["loss"]},
@@ -520,7 +324,7 @@ def test_lenet_under_methods_of_fedsim_equals_textbook_loops(
     run = pyfedsim.run(
         scenario, out=tmp_path / "out", progress=False, figures=False, allow_external=True
     )
-    clients = run.table("clients", "numpy")
+    clients = run.table("client_values", "numpy")
     losses = [r["value"] for r in clients if r["split"] == "train" and r["name"] == "loss"]
     np.testing.assert_allclose(losses, textbook(space, algorithm, rounds), rtol=tolerance)
 
@@ -528,7 +332,7 @@ def test_lenet_under_methods_of_fedsim_equals_textbook_loops(
 def test_a_model_takes_rows_of_fedsim_in_the_shape_of_its_module() -> None:
     torch.manual_seed(1)
     module = nn.Sequential(nn.Flatten(), nn.Linear(6, 3))
-    model = Model(module, shape=(2, 3))
+    model = TorchModel(module, shape=(2, 3))
     model.features, model.outputs = 6, 3
     start = model.initial(np.random.default_rng(0))
     w, g = start.copy(), np.empty_like(start)
@@ -553,21 +357,21 @@ def test_a_model_takes_rows_of_fedsim_in_the_shape_of_its_module() -> None:
 
 def test_metrics_get_the_outputs_of_all_rows_of_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where they are computed in several batches."""
-    monkeypatch.setattr("pyfedsim.torch._EVALUATED_ROWS", 2)
+    monkeypatch.setattr("pyfedsim._torch._EVALUATED_ROWS", 2)
 
     def second(outputs: Any, targets: Any) -> Any:
         return outputs[:, 1].sum() + 100 * targets.float().sum() + 1000 * len(outputs)
 
     metrics = {"second": second, "rows": (lambda _, targets: len(targets), "lower", "row")}
     module = nn.Linear(2, 3).double()
-    model = Model(module, metrics=metrics)
+    model = TorchModel(module, metrics=metrics)
     server = Server(model)
     about = server.on_hello({"v": [1], "features": 2, "outputs": 3})
     assert about["metrics"] == [
         {"name": "second", "better": "higher", "unit": ""},
         {"name": "rows", "better": "lower", "unit": "row"},
     ]
-    assert {second, nn.Linear, Model} <= {of for of in model.code() if callable(of)}
+    assert {second, nn.Linear, TorchModel} <= {of for of in model.code() if callable(of)}
     model.features, model.outputs = 2, 3
     w = model.initial(np.random.default_rng(0))
     model.mapped(w, np.empty_like(w))
@@ -615,7 +419,7 @@ def test_running_means_of_batch_normalization_are_averaged(
         },
         "problem": {
             "model": "external",
-            "command": [sys.executable, str(file)],
+            "program": {"command": [sys.executable, str(file)]},
             "regularizer": "independent",
         },
         "run": {"rounds": 3, "client_metrics": ["loss"]},
@@ -624,10 +428,12 @@ def test_running_means_of_batch_normalization_are_averaged(
     run = pyfedsim.run(
         scenario, out=tmp_path / "out", progress=False, figures=False, allow_external=True
     )
-    clients = run.table("clients", "numpy")
+    clients = run.table("client_values", "numpy")
     losses = [r["value"] for r in clients if r["split"] == "train" and r["name"] == "loss"]
     np.testing.assert_allclose(losses, want, rtol=1e-8)
-    with pytest.raises(pyfedsim.FedsimError, match="fedadam does not, and 240 values are set"):
+    with pytest.raises(
+        pyfedsim.errors.FedsimError, match="fedadam does not, and 240 values are set"
+    ):
         pyfedsim.run(
             scenario | {"methods": {"fedadam": {}}},
             out=tmp_path / "no",
@@ -639,7 +445,7 @@ def test_running_means_of_batch_normalization_are_averaged(
 
 def test_normalization_that_counts_is_refused() -> None:
     with pytest.raises(TypeError, match="set a momentum"):
-        Model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, momentum=None)))
+        TorchModel(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, momentum=None)))
 
 
 def test_threads_are_those_of_openblas_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -651,13 +457,13 @@ def test_threads_are_those_of_openblas_too(monkeypatch: pytest.MonkeyPatch) -> N
     blas = ctypes.CDLL("libopenblas.so.0")
     blas.openblas_set_num_threads(2)
     for threads in (1, 2):
-        model = Model(nn.Linear(2, 2), threads=threads)
+        model = TorchModel(nn.Linear(2, 2), threads=threads)
         Server(model).on_hello({"v": [1], "features": 2, "outputs": 2})
         assert blas.openblas_get_num_threads() == threads
 
 
 def test_random_numbers_are_those_of_the_seed() -> None:
-    rng = Model(nn.Linear(2, 2)).draws(7)
+    rng = TorchModel(nn.Linear(2, 2)).draws(7)
     other = np.random.default_rng(7)
     for _ in range(2):
         assert rng.random() == other.random()

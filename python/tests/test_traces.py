@@ -19,7 +19,7 @@ import pytest
 from pyfedsim import traces
 from pyfedsim.errors import FedsimError, UsageError
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "traces.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "time.md#traces"
 
 # The first device is one of FedScale's.
 BEHAVIOR = {

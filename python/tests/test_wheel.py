@@ -67,7 +67,7 @@ from pyfedsim import _binary
 print(pyfedsim.__version__)
 print(subprocess.run([_binary.find(), "version"], capture_output=True, text=True).stdout.splitlines()[0])
 run = pyfedsim.run("quickstart", set={"run.rounds": 2, "run.seeds": [1]}, progress=False)
-print(len(run.rounds), len(run.figure().svg) > 1000)
+print(len(run.runs), len(run.figure().svg) > 1000)
 """
 
 
@@ -95,7 +95,7 @@ def test_wheel_runs_without_go(build_module: ModuleType, tmp_path: Path) -> None
     clean["PATH"] = str(scripts)
     version, program, result = run(python, "-c", SCRIPT, cwd=tmp_path, env=clean).splitlines()
     assert version == build_module.python_version(program.removeprefix("fedsim "))
-    assert result == "6 True"
+    assert result == "4 True"
     # The command of the package is the program.
     assert run(scripts / "fedsim", "version", cwd=tmp_path, env=clean).splitlines()[0] == program
     assert run(python, "-m", "pyfedsim", "version", env=clean).splitlines()[0] == program

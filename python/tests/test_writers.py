@@ -75,14 +75,14 @@ def test_tensorboard(made: pyfedsim.Run, monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     module(monkeypatch, "tensorboardX", SummaryWriter=SummaryWriter)
-    assert pyfedsim.to_tensorboard(made, tmp_path) == tmp_path
+    assert made.to_tensorboard(tmp_path) == tmp_path
     assert len(folders) == 1
     check(logged, made)
 
 
 def test_tensorboardx(made: pyfedsim.Run, tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX", reason="tensorboardX is not installed")
-    pyfedsim.to_tensorboard(made, tmp_path)
+    made.to_tensorboard(tmp_path)
     assert [path.stat().st_size > 100 for path in tmp_path.rglob("*tfevents*")] == [True]
 
 
@@ -113,7 +113,7 @@ def test_mlflow(made: pyfedsim.Run, monkeypatch: pytest.MonkeyPatch) -> None:
         MlflowClient=Client,
         set_experiment=lambda name: parameters.update(experiment_name=name),
     )
-    assert pyfedsim.to_mlflow(made, "phones") == ["id1"]
+    assert made.to_mlflow("phones") == ["id1"]
     assert parameters["experiment_name"] == "phones"
     assert parameters["method"] == "Mine"
     check(logged, made)
@@ -141,7 +141,7 @@ def test_wandb(made: pyfedsim.Run, monkeypatch: pytest.MonkeyPatch) -> None:
         return Active()
 
     module(monkeypatch, "wandb", init=init)
-    assert pyfedsim.to_wandb(made, project="p") == ["w1"]
+    assert made.to_wandb(project="p") == ["w1"]
     assert options["project"] == "p"
     assert options["config"]["method"] == "Mine"
     check(logged, made)
@@ -152,9 +152,9 @@ def test_missing_libraries(
 ) -> None:
     for name in ("mlflow", "wandb", "tensorboardX", "torch.utils.tensorboard"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(pyfedsim.FedsimError, match="pip install mlflow"):
-        pyfedsim.to_mlflow(made)
-    with pytest.raises(pyfedsim.FedsimError, match="pip install wandb"):
-        pyfedsim.to_wandb(made)
-    with pytest.raises(pyfedsim.FedsimError, match="pip install tensorboardX"):
-        pyfedsim.to_tensorboard(made, tmp_path)
+    with pytest.raises(pyfedsim.errors.FedsimError, match="pip install mlflow"):
+        made.to_mlflow()
+    with pytest.raises(pyfedsim.errors.FedsimError, match="pip install wandb"):
+        made.to_wandb()
+    with pytest.raises(pyfedsim.errors.FedsimError, match="pip install tensorboardX"):
+        made.to_tensorboard(tmp_path)

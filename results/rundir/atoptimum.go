@@ -7,7 +7,7 @@ import (
 )
 
 // atOptimum has the errors and metrics of the model at the reference optimum by name: those of
-// columns of rounds.csv, and statistics over clients.
+// columns of rounds.parquet, and statistics over clients.
 type atOptimum map[string]float64
 
 // newAtOptimum returns the known values; nil for none.

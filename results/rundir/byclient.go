@@ -14,7 +14,7 @@ func AddClients(dir string, runs []results.Run) error {
 		return err
 	}
 	last := newLastClients(runs)
-	err := clientsTable.each(dir, "", func(run *results.Run, row *results.ClientRow) error {
+	err := valuesTable.each(dir, "", func(run *results.Run, row *results.ClientRow) error {
 		if i, ok := last.index[run.ID]; ok {
 			last.add(i, row)
 		}

@@ -28,7 +28,7 @@ type column struct {
 	unit string // "s", "J", "B" or "FLOP"; empty: a count, a share, a text
 	doc  string
 
-	later bool // see results.Column
+	optional bool // files may lack it, see results.Column.MayLack
 }
 
 // names returns the names of columns.

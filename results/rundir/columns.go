@@ -16,7 +16,7 @@ func columnsOf[R any](list []results.Column[R]) []column {
 	columns := make([]column, len(list))
 	for i := range list {
 		c := &list[i]
-		columns[i] = column{name: c.Name, kind: kind(c.Type()), unit: c.Unit, doc: c.Doc, later: c.Later}
+		columns[i] = column{name: c.Name, kind: kind(c.Type()), unit: c.Unit, doc: c.Doc, optional: c.MayLack()}
 	}
 	return columns
 }
@@ -43,29 +43,6 @@ func appendCells[R any](row []string, columns []results.Column[R], r *R) []strin
 		row = append(row, formatValue(columns[i].Get(r), columns[i].Unit))
 	}
 	return row
-}
-
-// parseCell sets the value of a record, of numbers, from a cell.
-func parseCell[R any](c *results.Column[R], r *R, cell string) error {
-	v := results.Whole(results.UnknownCount)
-	if c.Get(r).Type() == results.RealType {
-		x, err := parseNumber(cell)
-		if err != nil {
-			return err
-		}
-		v = results.Real(x)
-	} else if cell != "" {
-		n, err := strconv.ParseUint(cell, 10, strconv.IntSize-1)
-		if err != nil {
-			return fmt.Errorf("must be a count")
-		}
-		v = results.Whole(int64(n))
-	}
-	if err := c.Check(v); err != nil {
-		return err
-	}
-	c.Set(r, v)
-	return nil
 }
 
 // formatDecimal is columns.Exact without an exponent, for seconds.
@@ -99,10 +76,10 @@ var (
 	identityTail = []column{{name: "seed", kind: seedCell, doc: "of the repetition"}} // behind them
 )
 
-// Reserved reports whether rounds.csv or runs.csv has a column of that name. No swept key
+// Reserved reports whether rounds.parquet or runs.csv has a column of that name. No swept key
 // or axis may have it.
 func Reserved(name string) bool {
-	for _, fixed := range [][]column{identityHead, identityTail, runHead, stragglerColumns, {cappedColumn}, runTail} {
+	for _, fixed := range [][]column{identityHead, identityTail, runHead, runLast, runTail} {
 		for _, c := range fixed {
 			if name == c.name {
 				return true
@@ -114,12 +91,14 @@ func Reserved(name string) bool {
 			return true
 		}
 	}
-	for _, p := range []string{stateToPrefix, roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix, tunedPrefix} {
+	for _, p := range []string{stateToPrefix, roundsToPrefix, timeToPrefix, energyToPrefix, bytesToPrefix,
+		tunedPrefix} {
 		if strings.HasPrefix(name, p) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(results.Heads(), func(c *results.Column[results.Round]) bool { return strings.HasPrefix(name, costPrefix(c)) })
+	return slices.ContainsFunc(results.Heads(),
+		func(c *results.Column[results.Round]) bool { return strings.HasPrefix(name, costPrefix(c)) })
 }
 
 // identityColumns returns the columns that identify the run of a row, given the swept
@@ -127,7 +106,8 @@ func Reserved(name string) bool {
 func identityColumns(keys []string) []column {
 	columns := slices.Clone(identityHead)
 	for _, k := range keys {
-		columns = append(columns, column{name: k, doc: "swept by the scenario; empty where the run's experiment does not"})
+		columns = append(columns,
+			column{name: k, doc: "swept by the scenario; empty where the run's experiment does not"})
 	}
 	return append(columns, identityTail...)
 }

@@ -9,7 +9,7 @@ import (
 	"fedsim/results"
 )
 
-// The tables and the log of progress have every column of a round: known values, and unknown
+// The tables and the log have every column of a round: known values, and unknown
 // ones.
 func TestEveryColumnOfARoundIsStored(t *testing.T) {
 	var known results.Round
@@ -21,7 +21,8 @@ func TestEveryColumnOfARoundIsStored(t *testing.T) {
 			c.Set(&known, results.Real(float64(i)+0.5))
 		}
 	}
-	run := results.Run{ID: "a", Experiment: "a", Method: "a", Algorithm: "mocha", Status: results.Done, Rounds: []results.Round{results.NewRound(), known}}
+	run := results.Run{ID: "a", Experiment: "a", Method: "a", Algorithm: "mocha", Status: results.Done,
+		Rounds: []results.Round{results.NewRound(), known}}
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	defer w.Discard()
 	tell := startRun(w, 0, run)

@@ -14,7 +14,8 @@ import (
 // Contents of a run directory beside its stage. The manifest, the last file of an install, is
 // first.
 var (
-	fileNames   = []string{manifestFile, scenarioFile, roundsFile, runsFile, metricsFile, clientsFile, roundsParquet, devicesParquet, clientsParquet, ReportFile}
+	fileNames = []string{manifestFile, scenarioFile, runsFile, clientsFile, roundsFile, metricsFile, devicesParquet,
+		valuesParquet, ReportFile}
 	folderNames = []string{figuresDir, tablesDir, modelsDir}
 )
 

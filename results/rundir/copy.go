@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,13 +15,13 @@ import (
 // TakeOver moves an unfinished run directory, whose writer is lost, to another path, to resume it
 // there. The writer may be alive, out of reach of its lock: it finds no directory any more at its path.
 // The moved directory is a copy, without the open files of the writer. The directory to must not
-// exist. Without a progress log in from, the error wraps fs.ErrNotExist.
+// exist. Without a log in from, the error wraps fs.ErrNotExist.
 func TakeOver(from, to string) (err error) {
 	stage := filepath.Join(from, stageDir)
 	if err := requireNoLinks(stage); err != nil {
 		return fmt.Errorf("%s: %w: %w", from, ErrForeign, err)
 	}
-	if _, err := os.Stat(filepath.Join(stage, progressFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(stage, logFile)); err != nil {
 		return err
 	}
 	aside := to + ".taken" // another process takes it over if this one is killed now
@@ -35,13 +34,12 @@ func TakeOver(from, to string) (err error) {
 		}
 	}()
 	source, target := filepath.Join(aside, stageDir), filepath.Join(to, stageDir)
-	// A run in the log has all its files, so the log is read first. It is in place last: a directory
-	// without it is none. A store only grows, so the rows of a state are in the copy that comes later.
-	log, err := input.ReadOwn(filepath.Join(source, progressFile), maxTable)
-	if err != nil {
+	// A run in the log has all its files, so the log is copied first. It is in place last: a directory
+	// without it is none.
+	if err := copyFile(filepath.Join(source, logFile), filepath.Join(target, logFile+".tmp")); err != nil {
 		return err
 	}
-	for _, dir := range []string{checkpointDir, rowsDir, modelsDir} {
+	for _, dir := range []string{checkpointDir, modelsDir} {
 		names, err := list(filepath.Join(source, dir))
 		if err != nil {
 			return err
@@ -55,13 +53,9 @@ func TakeOver(from, to string) (err error) {
 			}
 		}
 	}
-	if err := os.MkdirAll(target, 0o777); err != nil {
-		return err
+	if err = os.Rename(filepath.Join(target, logFile+".tmp"), filepath.Join(target, logFile)); err == nil {
+		err = atomicfile.SyncDir(target)
 	}
-	err = atomicfile.WriteIn(target, progressFile, func(out io.Writer) error {
-		_, err := out.Write(log)
-		return err
-	})
 	if err == nil {
 		_ = os.RemoveAll(aside) // remains do no harm
 	}
@@ -71,16 +65,6 @@ func TakeOver(from, to string) (err error) {
 // programFile returns the name of a file, 0 or 1, beside a file with a state.
 func programFile(name string, number int) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, stateExt), number, programExt)
-}
-
-// removeFiles removes files of a folder, if they are there.
-func removeFiles(dir string, names ...string) error {
-	for _, name := range names {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // copyFile copies a file and makes the folder of the copy if necessary.
@@ -97,16 +81,4 @@ func copyFile(from, to string) error {
 		})
 	}
 	return errors.Join(err, in.Close())
-}
-
-// linkFile links a file that nobody changes, or copies it where the file system has no links
-// or the copy is on another one.
-func linkFile(from, to string) error {
-	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-		return err
-	}
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	return copyFile(from, to)
 }

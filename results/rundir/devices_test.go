@@ -35,8 +35,10 @@ func deviceRows(run *results.Run, devices int) [][]results.DeviceRow {
 			if s.IntN(2) == 0 {
 				r.Responses, r.Taken, r.ResponseS, r.Theta = 1, 1, s.Float64(), s.Float64()
 			}
-			r.DownlinkS, r.ComputeS, r.UplinkS, r.PollS, r.WaitS, r.UnavailableS, r.DepletedS = s.Float64(), s.Float64(), s.Float64(), s.Float64(), s.Float64(), 0, math.Copysign(0, -1)
-			r.FLOPs, r.BytesDown, r.BytesUp, r.EnergyJ = 1e9*s.Float64(), 4488, 4488*s.Float64(), math.SmallestNonzeroFloat64
+			r.DownlinkS, r.ComputeS, r.UplinkS, r.PollS, r.WaitS, r.UnavailableS, r.DepletedS = s.Float64(),
+				s.Float64(), s.Float64(), s.Float64(), s.Float64(), 0, math.Copysign(0, -1)
+			r.FLOPs, r.BytesDown, r.BytesUp, r.EnergyJ = 1e9*s.Float64(), 4488, 4488*s.Float64(),
+				math.SmallestNonzeroFloat64
 			rounds[h] = append(rounds[h], r)
 		}
 	}
@@ -129,7 +131,8 @@ func TestRowsByDeviceReadBack(t *testing.T) {
 		t.Errorf("%d row groups, want one for each of %d runs", got, want)
 	}
 	res := readDir(t, dir)
-	if got := res.Manifest.attached().parquet; !slices.Equal(got, []string{roundsParquet, devicesParquet}) {
+	if got := res.Manifest.attached().own; !slices.Equal(got,
+		[]string{scenarioFile, runsFile, roundsFile, devicesParquet}) {
 		t.Error(got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, stageDir)); !errors.Is(err, os.ErrNotExist) {
@@ -286,7 +289,9 @@ func TestRowsByDeviceHaveAChecksum(t *testing.T) {
 		spoilt[at] ^= 1 << (at % 8)
 		filetest.Write(t, path, spoilt)
 		for _, format := range Formats {
-			if err := Export(io.Discard, dir, devicesTable.name, format); err == nil || err.Error() != path+": is corrupt or of another run: its checksum does not match manifest.json: put the file of this run back, or run it again with --force" {
+			if err := Export(io.Discard, dir, devicesTable.name, format); err == nil ||
+				err.Error() != path+": is corrupt or of another run: its checksum does not match manifest.json: "+
+					"put the file of this run back, or run it again with --force" {
 				t.Fatalf("flipped at %d: %v", at, err)
 			}
 		}

@@ -106,7 +106,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 	m := got.Manifest
 	if m.Version != about.Version || m.Data != about.Data || m.State != Complete ||
-		!cmp.Equal(m.Command, about.Command) || !cmp.Equal(m.Seeds, about.Seeds) || !cmp.Equal(m.Targets, about.Targets) {
+		!cmp.Equal(m.Command, about.Command) || !cmp.Equal(m.Seeds, about.Seeds) ||
+		!cmp.Equal(m.Targets, about.Targets) {
 		t.Errorf("manifest %+v", m)
 	}
 	if !m.Clock.Started.Equal(about.Started) || !m.Clock.Finished.Equal(testFinished) {
@@ -118,7 +119,8 @@ func TestRoundTrip(t *testing.T) {
 func TestExternalModelsStandOnce(t *testing.T) {
 	runs := syntheticRuns()[:3]
 	for i, program := range []string{"a", "b", "a"} {
-		runs[i].External = &results.ExternalModel{Program: program, Shapes: []results.Shape{{Name: "w", Dims: []int64{2, 3}}}}
+		runs[i].External = &results.ExternalModel{Program: program,
+			Shapes: []results.Shape{{Name: "w", Dims: []int64{2, 3}}}}
 	}
 	got := readDir(t, writeDir(t, runs))
 	if d := cmp.Diff(runs, got.Runs, sameBits); d != "" || len(got.Manifest.ExternalModels) != 2 {
@@ -139,14 +141,17 @@ func TestAnyRunRoundTrips(t *testing.T) {
 		return results.Round{
 			Outer: count.Draw(t, "outer"), Round: count.Draw(t, "round"), TimeS: number.Draw(t, "time"),
 			Primal: number.Draw(t, "primal"), Dual: number.Draw(t, "dual"), Gap: number.Draw(t, "gap"),
-			Suboptimality: number.Draw(t, "sub"), TrainError: number.Draw(t, "train"), TestError: number.Draw(t, "test"), ValidationError: number.Draw(t, "validation"),
+			Suboptimality: number.Draw(t, "sub"), TrainError: number.Draw(t, "train"),
+			TestError: number.Draw(t, "test"), ValidationError: number.Draw(t, "validation"),
 			Participants: count.Draw(t, "part"), Dropped: count.Draw(t, "dropped"), Late: count.Draw(t, "late"),
-			FLOPs: number.Draw(t, "flops"), BytesDown: number.Draw(t, "down"), BytesUp: number.Draw(t, "up"), EnergyJ: number.Draw(t, "energy"),
+			FLOPs: number.Draw(t, "flops"), BytesDown: number.Draw(t, "down"), BytesUp: number.Draw(t, "up"),
+			EnergyJ: number.Draw(t, "energy"),
 		}
 	})
 	settings := rapid.Custom(func(t *rapid.T) []results.Setting {
 		var s []results.Setting
-		for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a.b", "network", "k,\"x\""}), 0, 3, rapid.ID).Draw(t, "keys") {
+		for _, k := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a.b", "network", "k,\"x\""}), 0, 3,
+			rapid.ID).Draw(t, "keys") {
 			s = append(s, results.Setting{Key: k, Value: text.Draw(t, "value")})
 		}
 		return s
@@ -155,11 +160,16 @@ func TestAnyRunRoundTrips(t *testing.T) {
 		var runs []results.Run
 		for i := range rapid.IntRange(0, 3).Draw(t, "runs") {
 			runs = append(runs, results.Run{
-				ID: fmt.Sprint(i, text.Draw(t, "id")), Experiment: text.Draw(t, "experiment"), Method: text.Draw(t, "method"),
-				Algorithm: text.Draw(t, "algorithm"), Point: settings.Draw(t, "point"), Tuning: results.Tuning{Tuned: settings.Draw(t, "tuned")},
-				Seed: rapid.Uint64().Draw(t, "seed"), Real: rapid.Bool().Draw(t, "real"), Relative: rapid.Bool().Draw(t, "relative"), Objective: text.Draw(t, "objective"), Status: rapid.SampledFrom([]results.Status{results.Done, results.Stalled, results.Interrupted}).Draw(t, "status"),
-				Reason: text.Draw(t, "reason"), Reference: results.Reference{Optimum: number.Draw(t, "optimum"), OptimumGap: number.Draw(t, "gap")},
-				Hashes: results.Hashes{EventHash: rapid.Uint64().Draw(t, "events"), ModelHash: rapid.Uint64().Draw(t, "model")},
+				ID: fmt.Sprint(i, text.Draw(t, "id")), Experiment: text.Draw(t, "experiment"),
+				Method: text.Draw(t, "method"), Algorithm: text.Draw(t, "algorithm"), Point: settings.Draw(t, "point"),
+				Tuning: results.Tuning{Tuned: settings.Draw(t, "tuned")}, Seed: rapid.Uint64().Draw(t, "seed"),
+				Real: rapid.Bool().Draw(t, "real"), Relative: rapid.Bool().Draw(t, "relative"),
+				Objective: text.Draw(t, "objective"),
+				Status: rapid.SampledFrom([]results.Status{results.Done, results.Stalled, results.Interrupted}).
+					Draw(t, "status"), Reason: text.Draw(t, "reason"),
+				Reference: results.Reference{Optimum: number.Draw(t, "optimum"), OptimumGap: number.Draw(t, "gap")},
+				Hashes: results.Hashes{EventHash: rapid.Uint64().Draw(t, "events"),
+					ModelHash: rapid.Uint64().Draw(t, "model")},
 				WallS:  rapid.Float64Range(0, 1e9).Draw(t, "wall"),
 				Rounds: rapid.SliceOfN(round, 0, 4).Draw(t, "rounds"),
 			})
@@ -190,7 +200,8 @@ func TestAnyRunRoundTrips(t *testing.T) {
 // Rooms of the tests: files lack columns that no run has.
 func init() {
 	results.Declare(&results.Declared{Field: "toll", Columns: []results.Column[results.Round]{
-		{Name: "toll_g", Unit: "g", Label: "toll", Head: "toll", Doc: "the sum"}, {Name: "toll_road_g", Unit: "g", Label: "toll of roads", Doc: "a part"},
+		{Name: "toll_g", Unit: "g", Label: "toll", Head: "toll", Doc: "the sum"},
+		{Name: "toll_road_g", Unit: "g", Label: "toll of roads", Doc: "a part"},
 		{Name: "toll_sea_g", Unit: "g", Label: "toll of ships", Doc: "a part"},
 	}})
 }
@@ -199,34 +210,46 @@ func TestColumns(t *testing.T) {
 	nan := math.NaN()
 	dir := writeDir(t, []results.Run{
 		{
-			ID: "a/MOCHA/3g/1", Experiment: "a", Method: "MOCHA, tuned", Algorithm: "mocha", Point: []results.Setting{{Key: "network", Value: "3g"}},
-			Tuning: results.Tuning{Tuned: []results.Setting{{Key: "mocha.epochs", Value: "5"}}}, Seed: 1, Status: results.Done, Reference: results.Reference{Optimum: 2, OptimumGap: nan}, WallS: 0.25,
+			ID: "a/MOCHA/3g/1", Experiment: "a", Method: "MOCHA, tuned", Algorithm: "mocha",
+			Point:  []results.Setting{{Key: "network", Value: "3g"}},
+			Tuning: results.Tuning{Tuned: []results.Setting{{Key: "mocha.epochs", Value: "5"}}}, Seed: 1,
+			Status: results.Done, Reference: results.Reference{Optimum: 2, OptimumGap: nan}, WallS: 0.25,
 			Rounds: []results.Round{
 				{Primal: 4, Dual: -1, Gap: 3, Suboptimality: 1, TrainError: 0.5, TestError: nan, ValidationError: 0.75,
-					TrainErrorClients: 0.25, TestErrorClients: nan, ValidationErrorClients: nan, Available: results.UnknownCount, Values: []float64{0, nan, 0}},
-				{Outer: 1, Round: 1, TimeS: 1e-7, Primal: 2.5, Dual: nan, Gap: nan, Suboptimality: 0.0625, TrainError: nan, TestError: nan, ValidationError: nan,
-					TrainErrorClients: nan, TestErrorClients: nan, ValidationErrorClients: nan,
-					Available: 30, Participants: 29, Dropped: 1, FLOPs: 1e21, BytesDown: 100, BytesUp: 10, EnergyJ: 0.5, Values: []float64{2, math.NaN(), 1}},
-				{Outer: 1, Round: 2, TimeS: 3e9, Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan, ValidationError: nan,
-					TrainErrorClients: nan, TestErrorClients: nan, ValidationErrorClients: nan,
-					Available: 0, Participants: 28, Late: 2, FLOPs: 1e21, BytesDown: 100, BytesUp: 10, EnergyJ: 0.5, Values: []float64{2, math.NaN(), 1}},
+					TrainErrorClients: 0.25, TestErrorClients: nan, ValidationErrorClients: nan,
+					Available: results.UnknownCount, Values: []float64{0, nan, 0}},
+				{Outer: 1, Round: 1, TimeS: 1e-7, Primal: 2.5, Dual: nan, Gap: nan, Suboptimality: 0.0625,
+					TrainError: nan, TestError: nan, ValidationError: nan, TrainErrorClients: nan,
+					TestErrorClients: nan, ValidationErrorClients: nan, Available: 30, Participants: 29, Dropped: 1,
+					FLOPs: 1e21, BytesDown: 100, BytesUp: 10, EnergyJ: 0.5,
+					Values: []float64{2, math.NaN(), 1}},
+				{Outer: 1, Round: 2, TimeS: 3e9, Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: nan,
+					TestError: nan, ValidationError: nan, TrainErrorClients: nan, TestErrorClients: nan,
+					ValidationErrorClients: nan, Available: 0, Participants: 28, Late: 2, FLOPs: 1e21, BytesDown: 100,
+					BytesUp: 10, EnergyJ: 0.5,
+					Values: []float64{2, math.NaN(), 1}},
 			},
 		},
-		{ID: "b", Experiment: "b", Point: []results.Setting{{Key: "faults.p", Value: "0.5"}}, Seed: 2, Status: results.Stalled, Reason: "no device left", Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: nan},
+		{ID: "b", Experiment: "b", Point: []results.Setting{{Key: "faults.p", Value: "0.5"}}, Seed: 2,
+			Status: results.Stalled, Reason: "no device left",
+			Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: nan},
 	})
 	for name, want := range map[string]string{
-		roundsFile: `run,experiment,method,algorithm,network,faults.p,seed,outer,round,time_s,primal,dual,gap,suboptimality,train_error,test_error,validation_error,train_error_clients,test_error_clients,validation_error_clients,available,participants,dropped,late,flops,bytes_down,bytes_up,energy_j,toll_g,toll_sea_g
-a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,0,0,0,4,-1,3,1,0.5,,0.75,0.25,,,,0,0,0,0,0,0,0,0,0
-a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,1,0.0000001,2.5,,,0.0625,,,,,,,30,29,1,0,1e+21,100,10,0.5,2,1
-a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,2,3000000000,,,,,,,,,,,0,28,0,2,1e+21,100,10,0.5,2,1
+		"rounds": `run,experiment,method,algorithm,network,faults.p,seed,outer,round,time_s,primal,dual,gap,suboptimality,train_error,validation_error,train_error_clients,available,participants,dropped,late,staleness,flops,bytes_down,bytes_up,energy_j,toll_g,toll_sea_g
+a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,0,0,0,4,-1,3,1,0.5,0.75,0.25,,0,0,0,0,0,0,0,0,0,0
+a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,1,0.0000001,2.5,,,0.0625,,,,30,29,1,0,0,1e+21,100,10,0.5,2,1
+a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,2,3000000000,,,,,,,,0,28,0,2,0,1e+21,100,10,0.5,2,1
 `,
-		runsFile: `run,experiment,method,algorithm,network,faults.p,seed,status,reason,optimum,optimum_gap,outer,round,time_s,primal,dual,gap,suboptimality,train_error,test_error,validation_error,train_error_clients,test_error_clients,validation_error_clients,available,total_participants,total_dropped,total_late,total_flops,total_bytes_down,total_bytes_up,total_energy_j,total_toll_g,total_toll_sea_g,state_to_1e-01,rounds_to_1e-01,time_s_to_1e-01,energy_j_to_1e-01,bytes_to_1e-01,toll_g_to_1e-01,state_to_1e-02,rounds_to_1e-02,time_s_to_1e-02,energy_j_to_1e-02,bytes_to_1e-02,toll_g_to_1e-02,state_to_1e-03,rounds_to_1e-03,time_s_to_1e-03,energy_j_to_1e-03,bytes_to_1e-03,toll_g_to_1e-03,tuned:mocha.epochs,wall_s
-a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,done,,2,,1,2,3000000000,2.5,,,0.0625,,,,,,,0,57,1,2,2e+21,200,20,1,4,2,reached,1,0.0000001,0.5,110,2,ended,,,,,,ended,,,,,,5,0.25
-b,b,,,,0.5,2,stalled,no device left,,,,,,,,,,,,,,,,,0,0,0,0,0,0,0,,,never,,,,,,never,,,,,,never,,,,,,,
+		"runs": `run,experiment,method,algorithm,network,faults.p,seed,status,reason,optimum,outer,round,time_s,primal,suboptimality,available,total_participants,total_dropped,total_late,staleness,total_flops,total_bytes_down,total_bytes_up,total_energy_j,total_toll_g,total_toll_sea_g,state_to_1e-01,rounds_to_1e-01,time_s_to_1e-01,energy_j_to_1e-01,bytes_to_1e-01,toll_g_to_1e-01,state_to_1e-02,state_to_1e-03,tuned:mocha.epochs,wall_s
+a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,done,,2,1,2,3000000000,2.5,0.0625,0,57,1,2,0,2e+21,200,20,1,4,2,reached,1,0.0000001,0.5,110,2,ended,ended,5,0.25
+b,b,,,,0.5,2,stalled,no device left,,,,,,,,0,0,0,,0,0,0,0,,,never,,,,,,never,never,,
 `,
 	} {
-		text := filetest.Read(t, filepath.Join(dir, name))
-		if d := cmp.Diff(want, string(text)); d != "" {
+		var text bytes.Buffer
+		if err := Export(&text, dir, name, "csv"); err != nil {
+			t.Error(err)
+		}
+		if d := cmp.Diff(want, text.String()); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
@@ -336,13 +359,14 @@ func TestCreateRefuses(t *testing.T) {
 		{"file", file, true, ErrForeign, "--out"},
 		{"below a file", filepath.Join(file, "x"), true, nil, "not a directory"},
 		{"foreign files", mine, true, ErrForeign, "thesis.tex"},
-		{"csv without manifest", csvs, true, ErrForeign, "rounds.csv"},
+		{"rounds without manifest", csvs, true, ErrForeign, "rounds.parquet"},
 		{"another program's manifest", other, true, ErrForeign, "does not say which fedsim wrote it"},
 		{"a folder in the way", inTheWay, true, ErrForeign, "runs.csv"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Create(c.dir, c.force, testAbout())
-			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "\n") {
+			if err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v, want %v with %q", err, c.want, c.text)
 			}
 			if _, err := os.Stat(filepath.Join(c.dir, stageDir)); err == nil && c.dir != staged && c.dir != locked {
@@ -389,7 +413,9 @@ func TestForceReplacesAtTheEnd(t *testing.T) {
 		t.Errorf("tables in the manifest: %v, want new.csv", got.Manifest.Tables)
 	}
 	after := tree(t, dir)
-	for name, want := range map[string]string{"notes.txt": "mine", "figures/mine.png": "mine", "figures/fig1.png": "fig1.png", "figures/fig2.png": "", "tables/old.csv": "", "tables/new.csv": "new.csv", stageDir: ""} {
+	for name, want := range map[string]string{"notes.txt": "mine", "figures/mine.png": "mine",
+		"figures/fig1.png": "fig1.png", "figures/fig2.png": "", "tables/old.csv": "", "tables/new.csv": "new.csv",
+		stageDir: ""} {
 		if after[name] != want {
 			t.Errorf("%s = %q, want %q", name, after[name], want)
 		}
@@ -404,7 +430,8 @@ func TestForceReplacesAtTheEnd(t *testing.T) {
 
 func addTable(t *testing.T, w *Writer, name string) {
 	t.Helper()
-	if err := w.AddTable(name, func(out io.Writer) error { _, err := io.WriteString(out, name); return err }); err != nil {
+	if err := w.AddTable(name,
+		func(out io.Writer) error { _, err := io.WriteString(out, name); return err }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -512,8 +539,10 @@ func TestAddRefuses(t *testing.T) {
 		change     func(*results.Run)
 	}{
 		{"same name", "must be there once", func(r *results.Run) {}},
-		{"status", `status = "fine": must be one of done, stalled, interrupted`, func(r *results.Run) { r.ID, r.Status = "x", "fine" }},
-		{"column", "must not be the name of a column", func(r *results.Run) { r.ID, r.Point = "x", []results.Setting{{Key: "round", Value: "1"}} }},
+		{"status", `status = "fine": must be one of done, stalled, interrupted`,
+			func(r *results.Run) { r.ID, r.Status = "x", "fine" }},
+		{"column", "must not be the name of a column",
+			func(r *results.Run) { r.ID, r.Point = "x", []results.Setting{{Key: "round", Value: "1"}} }},
 		{"key twice", "must be there once", func(r *results.Run) {
 			r.ID, r.Point = "x", []results.Setting{{Key: "a", Value: "1"}, {Key: "a", Value: "2"}}
 		}},
@@ -538,7 +567,8 @@ func TestAddRefuses(t *testing.T) {
 }
 
 func TestReserved(t *testing.T) {
-	for _, name := range []string{"run", "seed", "round", "time_s", "status", "wall_s", "total_flops", "rounds_to_x", "bytes_to_x", "tuned:x", "p_max", "theta_max"} {
+	for _, name := range []string{"run", "seed", "round", "time_s", "status", "wall_s", "total_flops", "rounds_to_x",
+		"bytes_to_x", "tuned:x", "p_max", "theta_max"} {
 		if !Reserved(name) {
 			t.Errorf("%s is a column", name)
 		}

@@ -23,7 +23,8 @@ type endedRuns struct {
 
 // add adds a run, whose place and ID must be free.
 func (e *endedRuns) add(run *endedRun) error {
-	at, taken := slices.BinarySearchFunc(e.list, run.place, func(x *endedRun, place int) int { return cmp.Compare(x.place, place) })
+	at, taken := slices.BinarySearchFunc(e.list, run.place,
+		func(x *endedRun, place int) int { return cmp.Compare(x.place, place) })
 	if taken {
 		return fmt.Errorf("run %q: place %d is taken by run %q", run.ID, run.place, e.list[at].ID)
 	}
@@ -61,14 +62,4 @@ func (e *endedRuns) runs() []results.Run {
 		runs = append(runs, run.Run)
 	}
 	return runs
-}
-
-// storesOf returns the stores of those of the runs that have one, in a stage.
-func storesOf(stage string, runs []*endedRun) (stores []store) {
-	for _, run := range runs {
-		if run.rows.SHA256 != "" {
-			stores = append(stores, store{&run.Run, storePath(stage, run.place), run.rows})
-		}
-	}
-	return stores
 }

@@ -13,7 +13,7 @@ import (
 
 // Tables and Formats are the tables and formats of [Export].
 var (
-	Tables  = []string{"rounds", "runs", "metrics", devicesTable.name, clientsTable.name}
+	Tables  = []string{"rounds", "runs", metricsTable.name, "clients", devicesTable.name, valuesTable.name}
 	Formats = []string{"csv", "parquet", "json"}
 )
 
@@ -44,19 +44,12 @@ type File struct {
 	Size int64  // bytes
 }
 
-// Files lists the files of a run directory that its manifest names, the manifest first, or those
-// of a stage that have its results.
+// Files lists the files of a run directory that its manifest names, the manifest first, or that
+// of a stage that has its results.
 func (m *Manifest) Files(dir string) ([]File, error) {
 	names := m.fileNames()
 	if isStage(dir) {
-		stores, err := list(filepath.Join(dir, rowsDir))
-		if err != nil {
-			return nil, err
-		}
-		names = []string{progressFile}
-		for _, name := range stores {
-			names = append(names, filepath.Join(rowsDir, name))
-		}
+		names = []string{logFile}
 	}
 	files := make([]File, len(names))
 	for i, name := range names {
@@ -71,7 +64,7 @@ func (m *Manifest) Files(dir string) ([]File, error) {
 
 // fileNames lists the files that the manifest names, the manifest first.
 func (m *Manifest) fileNames() []string {
-	return m.attached().fileNames(m.Metrics, hasClients(m.DataSets))
+	return m.attached().fileNames()
 }
 
 // AddFigures adds files in DIR/figures to the manifest of a complete run.
@@ -105,8 +98,8 @@ func Export(w io.Writer, dir, name, format string) error {
 	switch name {
 	case devicesTable.name:
 		return devicesTable.export(w, dir, format)
-	case clientsTable.name:
-		return clientsTable.export(w, dir, format)
+	case valuesTable.name:
+		return valuesTable.export(w, dir, format)
 	}
 	r, err := Read(dir)
 	if err != nil {
@@ -114,14 +107,17 @@ func Export(w io.Writer, dir, name, format string) error {
 	}
 	switch name {
 	case "rounds":
-		return roundsTable(r.Runs).write(w, format, r.Manifest.Version)
+		t := roundsTable(r.Runs)
+		return t.exportRuns(w, r, format)
 	case "runs":
 		return runsTable(r.Runs, r.Manifest.Targets).write(w, format, r.Manifest.Version)
-	case "metrics":
-		if !r.Manifest.Metrics {
-			return fmt.Errorf("%s: has no metrics that a learner declares, nor statistics over clients (run.client_metrics); those of rounds.csv are in table rounds", dir)
+	case metricsTable.name:
+		return metricsTable.exportRuns(w, r, format)
+	case "clients":
+		if !hasClients(r.Manifest.DataSets) {
+			return fmt.Errorf("%s: has no names of clients: no file of its data names them", dir)
 		}
-		return metricsTable(r.Runs).write(w, format, r.Manifest.Version)
+		return namesTable(r.Manifest.DataSets).write(w, format, r.Manifest.Version)
 	default:
 		return fmt.Errorf("there is no table %q", name)
 	}
@@ -145,4 +141,4 @@ func (t table) write(w io.Writer, format, version string) error {
 func (m *Manifest) HasDevices() bool { return m.file(devicesParquet) != nil }
 
 // HasClients reports whether there are values by client.
-func (m *Manifest) HasClients() bool { return m.file(clientsParquet) != nil }
+func (m *Manifest) HasClients() bool { return m.file(valuesParquet) != nil }

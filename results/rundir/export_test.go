@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"bytes"
+	"encoding/csv"
 	"encoding/json"
 	"math"
 	"os"
@@ -78,6 +79,20 @@ func cellOf(c column, v parquet.Value) string {
 	}
 }
 
+// exported returns the rows of a table as csv.
+func exported(t *testing.T, dir, name string) [][]string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Export(&b, dir, name, "csv"); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
 // withExtremes are runs with all that a cell can be.
 func withExtremes() []results.Run {
 	runs := syntheticRuns()
@@ -95,20 +110,22 @@ func withExtremes() []results.Run {
 func TestParquetHasTheCellsOfCSV(t *testing.T) {
 	runs := withExtremes()
 	dir := writeDir(t, runs)
-	keys := results.SweptKeys(runs)
-	got, want := cells(t, filepath.Join(dir, roundsParquet), append(identityColumns(keys), columnsOf(results.KnownColumns(runs))...)), filetest.Rows(t, filepath.Join(dir, roundsFile))
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("rounds: %s", d)
-	}
-	path := filepath.Join(t.TempDir(), "runs.parquet")
-	var b bytes.Buffer
-	if err := Export(&b, dir, "runs", "parquet"); err != nil {
-		t.Fatal(err)
-	}
-	filetest.Write(t, path, b.Bytes())
-	columns := newRunTable(runs, testAbout().Targets).columns()
-	if d := cmp.Diff(filetest.Rows(t, filepath.Join(dir, runsFile)), cells(t, path, columns)); d != "" {
-		t.Errorf("runs: %s", d)
+	rounds := roundsTable(runs)
+	for name, columns := range map[string][]column{
+		"rounds": rounds.all(), "runs": runsTable(runs, testAbout().Targets).columns,
+	} {
+		path := filepath.Join(t.TempDir(), name+".parquet")
+		var b bytes.Buffer
+		if err := Export(&b, dir, name, "parquet"); err != nil {
+			t.Fatal(err)
+		}
+		filetest.Write(t, path, b.Bytes())
+		if d := cmp.Diff(exported(t, dir, name), cells(t, path, columns)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if name == "rounds" && !bytes.Equal(b.Bytes(), filetest.Read(t, filepath.Join(dir, roundsFile))) {
+			t.Error("the export of the rounds differs from their file")
+		}
 	}
 }
 
@@ -128,7 +145,7 @@ func TestJSONHasTheCellsOfCSV(t *testing.T) {
 		if err := d.Decode(&rows); err != nil {
 			t.Fatal(err)
 		}
-		want := filetest.Rows(t, filepath.Join(dir, name+".csv"))
+		want := exported(t, dir, name)
 		if len(rows) != len(want)-1 {
 			t.Fatalf("%s: %d rows, want %d", name, len(rows), len(want)-1)
 		}
@@ -184,11 +201,12 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 		t.Error(d)
 	}
 	files, err := r.Manifest.Files(stage)
-	if want := []string{progressFile, "rows/000000.rows", "rows/000002.rows", "rows/000003.rows"}; err != nil || !slices.EqualFunc(files, want, func(f File, name string) bool { return f.Name == name && f.Size > 0 }) {
+	if want := []string{logFile}; err != nil ||
+		!slices.EqualFunc(files, want, func(f File, name string) bool { return f.Name == name && f.Size > 0 }) {
 		t.Errorf("%v, %v", files, err)
 	}
 	exports := func(dir string) (all []string) {
-		for _, name := range Tables {
+		for _, name := range slices.DeleteFunc(slices.Clone(Tables), func(s string) bool { return s == "clients" }) {
 			for _, format := range Formats {
 				var b bytes.Buffer
 				if err := Export(&b, dir, name, format); err != nil {
@@ -224,23 +242,25 @@ func TestResultsOfAnUnfinishedRun(t *testing.T) {
 		}
 		got = append(got, f.Name)
 	}
-	want := []string{manifestFile, scenarioFile, roundsFile, runsFile, metricsFile, roundsParquet, devicesParquet, clientsParquet}
+	want := []string{manifestFile, scenarioFile, runsFile, roundsFile, metricsFile, devicesParquet, valuesParquet}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 }
 
-// docs/reading.md names every column of metrics.csv, every outcome, and every field of manifest.json.
-func TestReadingPageNamesTheColumns(t *testing.T) {
-	page := filetest.Read(t, "../../docs/reading.md")
-	list := names(metricsColumns)
+// docs/results.md and docs/reference/columns.md name every column of metrics.parquet, every outcome, and every field of
+// manifest.json.
+func TestPagesNameTheColumns(t *testing.T) {
+	page := append(filetest.Read(t, "../../docs/results.md"), filetest.Read(t, "../../docs/reference/columns.md")...)
+	list := names(columnsOf(metricsTable.columns))
 	for _, o := range results.Outcomes {
 		list = append(list, string(o))
 	}
-	for _, of := range []any{Manifest{}, RunEntry{}, Clock{}, Platform{}, Driver{}, FileSum{}, results.ExternalModel{}, results.DataSet{}, results.TestRows{}} {
+	for _, of := range []any{Manifest{}, RunEntry{}, Clock{}, Platform{}, Program{}, FileSum{}, results.ExternalModel{},
+		results.DataSet{}, results.TestRows{}} {
 		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			itself := name == "data" || name == "external" // of a run: only in the log of progress
+			itself := name == "data" || name == "external" // of a run: only in the log
 			if name != "" && name != "-" && !(itself && reflect.TypeOf(of) == reflect.TypeFor[RunEntry]()) {
 				list = append(list, name)
 			}
@@ -248,7 +268,7 @@ func TestReadingPageNamesTheColumns(t *testing.T) {
 	}
 	for _, name := range list {
 		if !regexp.MustCompile("[ `]" + name + "[ `,]").Match(page) {
-			t.Errorf("docs/reading.md does not name %s", name)
+			t.Errorf("neither docs/results.md nor docs/reference/columns.md names %s", name)
 		}
 	}
 }

@@ -42,7 +42,10 @@ func TestFullDisk(t *testing.T) {
 					t.Fatalf("%v: %s", err, out)
 				}
 				line, _, _ := strings.Cut(string(out), "\n")
-				if !strings.HasPrefix(line, at+": write "+filepath.Join(dir, stageDir, map[string]string{"Add": progressFile, "Finish": roundsFile}[at])+": ") {
+				if !strings.HasPrefix(line,
+					at+": write "+
+						filepath.Join(dir, stageDir, map[string]string{"Add": logFile, "Finish": roundsFile}[at])+
+						": ") {
 					t.Errorf("got %q", out)
 				}
 				if d := cmp.Diff(before, tree(t, root)); d != "" {

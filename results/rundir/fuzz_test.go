@@ -75,6 +75,15 @@ func FuzzDirectory(f *testing.F) {
 	})
 }
 
+// FuzzRounds reads rounds from a file that is something else, and FuzzMetrics their metrics.
+func FuzzRounds(f *testing.F) {
+	fuzzRows(f, roundsFile, func(dir string) error { _, err := Read(dir); return err })
+}
+
+func FuzzMetrics(f *testing.F) {
+	fuzzRows(f, metricsFile, func(dir string) error { _, err := Read(dir); return err })
+}
+
 // FuzzDevices reads rows by device from a file that is something else.
 func FuzzDevices(f *testing.F) {
 	fuzzRows(f, devicesParquet, func(dir string) error {
@@ -84,8 +93,8 @@ func FuzzDevices(f *testing.F) {
 
 // FuzzClients does so with values by client.
 func FuzzClients(f *testing.F) {
-	fuzzRows(f, clientsParquet, func(dir string) error {
-		return clientsTable.each(dir, "", func(*results.Run, *results.ClientRow) error { return nil })
+	fuzzRows(f, valuesParquet, func(dir string) error {
+		return valuesTable.each(dir, "", func(*results.Run, *results.ClientRow) error { return nil })
 	})
 }
 

@@ -47,7 +47,7 @@ func Stat(dir string) (Info, error) {
 	}
 	g.Version = version(info)
 	stage := filepath.Join(dir, stageDir)
-	f, err := input.OpenOwn(filepath.Join(stage, progressFile), maxTable)
+	f, err := input.OpenOwn(filepath.Join(stage, logFile), maxTable)
 	switch {
 	case absent(err):
 		if g.Status == Absent {

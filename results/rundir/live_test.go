@@ -2,12 +2,13 @@ package rundir
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,13 +19,15 @@ import (
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/formats"
 	"fedsim/internal/tools/racetest"
+	"fedsim/internal/tools/rng"
 	"fedsim/results"
 )
 
 // startRun starts a run with the fields that are known then.
 func startRun(w *Writer, index int, r results.Run) func(results.Round) {
-	rows, err := w.Begin(index, results.Run{ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
-		Point: r.Point, Tuning: results.Tuning{Tuned: r.Tuned}, Seed: r.Seed, Real: r.Real})
+	rows, err := w.Begin(index,
+		results.Run{ID: r.ID, Experiment: r.Experiment, Method: r.Method, Algorithm: r.Algorithm,
+			Point: r.Point, Tuning: results.Tuning{Tuned: r.Tuned}, Seed: r.Seed, Real: r.Real})
 	if err != nil {
 		panic(err) // it opens no file
 	}
@@ -115,7 +118,8 @@ func TestReadLive(t *testing.T) {
 	flush(t, w)
 	l = look(Writing, results.UnderWay)
 	want := runs[1].Rounds[:20]
-	if d := cmp.Diff(want, l.Runs[0].Rounds, sameBits); d != "" || l.Runs[0].ID != runs[1].ID || !cmp.Equal(l.Runs[0].Point, runs[1].Point) {
+	if d := cmp.Diff(want, l.Runs[0].Rounds, sameBits); d != "" || l.Runs[0].ID != runs[1].ID ||
+		!cmp.Equal(l.Runs[0].Point, runs[1].Point) {
 		t.Errorf("run under way: %s", d)
 	}
 
@@ -164,7 +168,7 @@ func TestReadLive(t *testing.T) {
 	}
 }
 
-// After a kill at any moment all complete lines can be read.
+// After a kill at any moment all complete blocks can be read.
 func TestReadLiveAfterAKill(t *testing.T) {
 	racetest.Skip(t, "reads cut-off logs, which one goroutine does")
 	t.Parallel()
@@ -180,16 +184,19 @@ func TestReadLiveAfterAKill(t *testing.T) {
 	}
 	flush(t, w)
 	kill(t, w)
-	path := filepath.Join(dir, stageDir, progressFile)
+	path := filepath.Join(dir, stageDir, logFile)
 	text := filetest.Read(t, path)
 	var csv bytes.Buffer
-	if err := roundsTable(runs[1:2]).writeCSV(&csv); err != nil || len(text) > 3*csv.Len() {
-		t.Errorf("the progress of two runs has %d bytes, more than three times those of one in %s: %v", len(text), roundsFile, err)
+	rounds := roundsTable(runs[1:2])
+	if err := rounds.exportRuns(&csv, &Results{Runs: runs[1:2]}, "csv"); err != nil || len(text) > 3*csv.Len() {
+		t.Errorf("the progress of two runs has %d bytes, more than three times those of one in %s: %v", len(text),
+			roundsFile, err)
 	}
 	if g := glance(t, dir); g.Status != Stopped {
 		t.Fatalf("phase %s", g.Status)
 	}
-	if l := follows(t, dir); len(l.Runs) != 2 || l.Runs[0].Status != results.Interrupted || l.Runs[1].Status != results.Done || l.Manifest.State != Incomplete {
+	if l := follows(t, dir); len(l.Runs) != 2 || l.Runs[0].Status != results.Interrupted ||
+		l.Runs[1].Status != results.Done || l.Manifest.State != Incomplete {
 		t.Errorf("%+v", l.Manifest.Runs)
 	}
 	told := -1
@@ -217,11 +224,11 @@ func TestReadLiveAfterAKill(t *testing.T) {
 	if told != 0 {
 		t.Errorf("%d rounds in nothing", told)
 	}
-	// Reading ends before a corrupt line.
+	// Reading ends before a corrupt last block.
 	text[len(text)-1] ^= 1
 	filetest.Write(t, path, text)
 	if l := follows(t, dir); l.Runs[1].Status != results.Interrupted || len(l.Runs[1].Rounds) != len(runs[1].Rounds) {
-		t.Errorf("corrupt last line: %+v", l.Manifest.Runs[1])
+		t.Errorf("corrupt last block: %+v", l.Manifest.Runs[1])
 	}
 }
 
@@ -248,17 +255,20 @@ func TestProgressLogStaysWhileItIsNeeded(t *testing.T) {
 			if w, err = c.Resume(about, placesOf([]results.Run{run})); err != nil {
 				t.Fatal(err)
 			}
-			if l := follows(t, dir); l.Status != Writing || len(l.Runs) != 1 || l.Runs[0].Status != results.Done || len(l.Runs[0].Rounds) != len(run.Rounds) {
+			if l := follows(t, dir); l.Status != Writing || len(l.Runs) != 1 || l.Runs[0].Status != results.Done ||
+				len(l.Runs[0].Rounds) != len(run.Rounds) {
 				t.Errorf("resumed: status %s, %+v", l.Status, l.Manifest.Runs)
 			}
 			startRun(w, 1, syntheticRuns()[1])(run.Rounds[0])
 			if err := errors.Join(end(w), w.ProgressErr()); err != nil {
 				t.Fatal(err)
 			}
-			if there := exists(filepath.Join(dir, stageDir, progressFile)); there == (name == "complete") {
+			if there := exists(filepath.Join(dir, stageDir, logFile)); there == (name == "complete") {
 				t.Errorf("the log is there: %t", there)
 			}
-			if g, want := glance(t, dir), map[string]Status{"complete": Finished, "incomplete": Finished, "suspended": Stopped, "discarded": Stopped}[name]; g.Status != want {
+			if g, want := glance(t, dir),
+				map[string]Status{"complete": Finished, "incomplete": Finished, "suspended": Stopped,
+					"discarded": Stopped}[name]; g.Status != want {
 				t.Errorf("status %s, want %s", g.Status, want)
 			}
 		})
@@ -270,7 +280,8 @@ func TestProgressLogStaysWhileItIsNeeded(t *testing.T) {
 func TestReadLiveWhileFilesAreMoved(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	addAll(t, w, syntheticRuns()[:2])
-	if err := w.writeStage(Complete, attached{}, &End{At: testFinished}); err != nil {
+	var files attached
+	if err := w.writeStage(Complete, &files, &End{At: testFinished}); err != nil {
 		t.Fatal(err)
 	}
 	flush(t, w)
@@ -278,13 +289,13 @@ func TestReadLiveWhileFilesAreMoved(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Dir(inTheWay), 0o777), os.WriteFile(inTheWay, nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.move(nil, attached{}); err == nil {
+	if err := w.move(nil, files); err == nil {
 		t.Fatal("no error")
 	}
 	if g := glance(t, w.Dir()); g.Status != Writing {
 		t.Errorf("status %s during the move", g.Status)
 	}
-	if err := w.install(Complete, attached{}); err == nil {
+	if err := w.install(Complete, files); err == nil {
 		t.Fatal("no error")
 	}
 	if l := follows(t, w.Dir()); l.Status != Stopped || l.Manifest.State != Incomplete || len(l.Runs) != 2 {
@@ -318,11 +329,12 @@ func TestProgressIsWrittenLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.log.file = file
-	if _, err := file.WriteAt([]byte("half a line"), w.log.size); err != nil { // of a write that was cut short
+	if _, err := file.WriteAt([]byte("half a block"), w.log.size); err != nil { // of a write that was cut short
 		t.Fatal(err)
 	}
 	flush(t, w)
-	if l := follows(t, w.Dir()); len(l.Runs) != 1 || cmp.Diff(l.Runs[0].Rounds, runs[0].Rounds[:5], sameBits) != "" || w.ProgressErr() != nil {
+	if l := follows(t, w.Dir()); len(l.Runs) != 1 || cmp.Diff(l.Runs[0].Rounds, runs[0].Rounds[:5], sameBits) != "" ||
+		w.ProgressErr() != nil {
 		t.Errorf("%+v, %v", l.Runs, w.ProgressErr())
 	}
 	addAll(t, w, runs[:4])
@@ -387,7 +399,7 @@ func TestProgressAllocatesNothing(t *testing.T) {
 	tell := startRun(w, 0, syntheticRuns()[0])
 	w.log.mu.Lock()
 	w.log.scheduled = true
-	w.log.buffer = make([]byte, 0, progressBuffer)
+	w.log.buffer = make([]byte, 0, logBuffer)
 	w.log.mu.Unlock()
 	if n := testing.AllocsPerRun(1000, func() { tell(round) }); n > 0 {
 		t.Errorf("%v allocations a round", n)
@@ -409,18 +421,26 @@ func BenchmarkProgress(b *testing.B) {
 	}
 }
 
+// headOf is the head of a log with a scenario.
+func headOf() *logHead {
+	return &logHead{
+		Format: formats.Unfinished, Columns: results.ColumnNames(results.RoundColumns), Resumable: true,
+		Scenario: string(testAbout().Scenario), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil),
+	}
+}
+
 // The log holds runs to the bit, values that JSON has no number for too.
-func TestProgressHoldsRunsBitForBit(t *testing.T) {
+func TestLogsHoldRunsBitForBit(t *testing.T) {
 	racetest.Skip(t, "compares formats, which one goroutine writes")
 	want := append(syntheticRuns(), withExtremes()...)
 	want[0].Stragglers = &results.Stragglers{PMax: 1.0 / 3, ThetaMax: math.NaN()}
 	want[1].Metrics, want[1].Rounds[2].Metrics = namedRun().Metrics, namedRun().Rounds[1].Metrics
-	l := &progressLog{runs: map[int]*openRun{}}
-	l.addLine(logLine{Head: &logHead{Format: formats.Unfinished, Columns: results.ColumnNames(results.RoundColumns), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
+	l := &runLog{runs: map[int]*openRun{}}
+	l.addJSON(headBlock, 0, 0, headOf())
 	for i := range want {
 		l.addEnd(&endedRun{want[i], i, storedRows{}})
 	}
-	p, err := parseProgress(bytes.NewReader(l.buffer))
+	p, err := parseProgress(&blockReader{in: bytes.NewReader(l.buffer), size: int64(len(l.buffer))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -431,42 +451,62 @@ func TestProgressHoldsRunsBitForBit(t *testing.T) {
 	if d := cmp.Diff(want, got, sameBits, cmpopts.EquateEmpty()); d != "" {
 		t.Fatal(d)
 	}
-	for line := range bytes.Lines(l.buffer) {
-		if !json.Valid(line) {
-			t.Fatalf("%s is not JSON", line)
-		}
-	}
 }
 
-// FuzzProgress reads lines whose checksum is right, whatever they hold.
-func FuzzProgress(f *testing.F) {
-	l := &progressLog{runs: map[int]*openRun{}}
-	l.addLine(logLine{Head: &logHead{Format: formats.Unfinished, Columns: results.ColumnNames(results.RoundColumns), Resumable: true, Scenario: string(testAbout().Scenario), Manifest: newManifest(testAbout(), Running, nil, attached{}, nil)}})
-	run := syntheticRuns()[0]
-	run.Rounds = run.Rounds[:2]
+// FuzzLog reads blocks whose checksums are right, whatever they hold.
+func FuzzLog(f *testing.F) {
+	w, err := Create(filepath.Join(f.TempDir(), "run"), false, resumable())
+	if err != nil {
+		f.Fatal(err)
+	}
+	run := namedRun()
 	run.Stragglers = &results.Stragglers{PMax: 0.5, ThetaMax: math.NaN()}
-	run.Metrics, run.Rounds[1].Metrics = namedRun().Metrics, namedRun().Rounds[1].Metrics
-	l.addEnd(&endedRun{run, 0, storedRows{SHA256: "ab", Devices: 1}})
-	f.Add(l.buffer)
-	f.Add(bytes.ReplaceAll(l.buffer, []byte("null"), []byte("0")))
+	rows := begin(f, w, 0, run)
+	for h, devices := range deviceRows(&run, 3) {
+		x := run.Rounds[h]
+		x.ClientMetrics, x.Client = clientValues()[h], clientOf(h)
+		if err := errors.Join(rows.Round(&x), rows.Devices(devices)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	save := func(name string) error {
+		return w.Save(name, func(out io.Writer) error { _, err := out.Write([]byte("halfway")); return err })
+	}
+	if err := errors.Join(save(run.ID), save("x"), rows.End(run), w.Suspend()); err != nil {
+		f.Fatal(err)
+	}
+	log := filetest.Read(f, filepath.Join(w.stage(), logFile))
+	f.Add(log)
+	f.Add(log[:len(log)/2])
+	r := rng.New(1, rng.Synthetic, 0, 0)
+	for range 100 {
+		spoilt := bytes.Clone(log)
+		spoilt[r.IntN(len(spoilt))] ^= 1 << r.IntN(8)
+		f.Add(spoilt)
+	}
 	dir := f.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, stageDir), 0o777); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var ended []byte
-		var last chain
-		for line := range bytes.Lines(text) {
-			start := len(ended)
-			ended = last.endLine(append(ended, bytes.TrimRight(line[:max(0, len(line)-afterTail-crcTail-1)], "\n")...), start)
+		stage := filepath.Join(dir, stageDir)
+		path := filepath.Join(stage, logFile)
+		filetest.Write(t, path, resealed(text))
+		_, live := ReadLive(dir)
+		devices := Devices(stage, func(string, *results.DeviceRow) error { return nil })
+		clients := Clients(stage, "", func(*results.ClientRow) error { return nil })
+		for _, err := range []error{live, devices, clients} {
+			if err != nil && !errors.Is(err, ErrNoDevices) && !errors.Is(err, ErrNoClients) &&
+				!strings.HasPrefix(err.Error(), path+": ") {
+				t.Errorf("%v", err)
+			}
 		}
-		filetest.Write(t, filepath.Join(dir, stageDir, progressFile), ended)
-		_, _ = ReadLive(dir)
 		w, err := resume(dir)
 		if err == nil {
 			err = w.Discard()
 		}
-		if err != nil && !errors.Is(err, ErrCheckpoint) && !errors.Is(err, ErrForeign) && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, ErrCheckpoint) && !errors.Is(err, ErrForeign) &&
+			!errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%v", err)
 		}
 	})

@@ -63,7 +63,8 @@ func TestLocksThatLockNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lockStage(dir); !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), "another fedsim, process ") {
+	if _, err := lockStage(dir); !errors.Is(err, ErrBusy) ||
+		!strings.Contains(err.Error(), "another fedsim, process ") {
 		t.Errorf("%v", err)
 	}
 	path := l.file.Path()
@@ -101,7 +102,9 @@ func TestCheckpointsAreNotOverwritten(t *testing.T) {
 	later.Version = "v9" // of the same numeric version
 	for _, about := range []About{resumable(), testAbout(), later} {
 		_, err := Create(dir, false, about)
-		if !errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), "2 finished and more under way, last written 2") || !strings.Contains(err.Error(), "--resume "+dir+", use --force") {
+		if !errors.Is(err, ErrUnfinished) ||
+			!strings.Contains(err.Error(), "2 finished and more under way, last written 2") ||
+			!strings.Contains(err.Error(), "--resume "+dir+", use --force") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -126,7 +129,9 @@ func TestErrorsNameAnUnfinishedReplacement(t *testing.T) {
 	other := create(t, dir, true, about)
 	defer func() { _ = other.Discard() }()
 	_, err := Create(dir, false, about)
-	if !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "an unfinished one that was to replace it: resume that with fedsim run --resume "+dir) {
+	if !errors.Is(err, ErrExists) ||
+		!strings.Contains(err.Error(),
+			"an unfinished one that was to replace it: resume that with fedsim run --resume "+dir) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,41 +39,43 @@ const (
 // Manifest is the content of manifest.json. Everything that depends on the real clock is
 // in Clock.
 type Manifest struct {
-	Format   int               `json:"format"`
-	Version  string            `json:"fedsim_version"`
-	Go       string            `json:"go_version"`
-	Numerics int               `json:"numerics"` // numeric version
-	Platform Platform          `json:"platform"`
-	Command  []string          `json:"command"`
-	Driver   *Driver           `json:"driver,omitempty"` // absent from runs of fedsim's own methods
-	Seeds    []uint64          `json:"seeds"`
-	Data     string            `json:"data"`                // one line that describes the data
-	DataSets []results.DataSet `json:"data_sets,omitempty"` // what files of data say, where they say something
+	Format    int               `json:"format"`
+	Version   string            `json:"fedsim_version"`
+	Go        string            `json:"go_version"`
+	Numerics  int               `json:"numerics"` // numeric version
+	Platform  Platform          `json:"platform"`
+	Command   []string          `json:"command"`
+	Program   *Program          `json:"driver,omitempty"` // absent from runs of fedsim's own methods
+	Seeds     []uint64          `json:"seeds"`
+	Data      string            `json:"data"`                 // one line that describes the data
+	DataFiles []FileSum         `json:"data_files,omitempty"` // the files of data, by their paths in the scenario
+	DataSets  []results.DataSet `json:"data_sets,omitempty"`  // what files of data say, where they say something
 	// ExternalModels are the models of programs that runs have trained.
 	ExternalModels []results.ExternalModel `json:"external_models,omitempty"`
 	Targets        results.Targets         `json:"targets"`
 	State          State                   `json:"state"`
-	ResultHash     results.Hash            `json:"result_hash"`       // over the hashes of all runs, in order
-	Figures        []string                `json:"figures"`           // names of the files in figures/
-	Tables         []string                `json:"tables,omitempty"`  // names of the files in tables/
-	Metrics        bool                    `json:"metrics,omitempty"` // there is a metrics.csv
-	Sums           []FileSum               `json:"files"`             // those in the directory itself, without the manifest and runs.csv
-	Absent         []string                `json:"absent,omitempty"`  // runs, without tuned options, and data sets of tables that a partial merge lacks
-	Messages       []results.Message       `json:"messages,omitempty"`
-	Runs           []RunEntry              `json:"runs"`
-	Clock          *Clock                  `json:"clock,omitempty"`
+	ResultHash     results.Hash            `json:"result_hash"`      // over the hashes of all runs, in order
+	Figures        []string                `json:"figures"`          // names of the files in figures/
+	Tables         []string                `json:"tables,omitempty"` // names of the files in tables/
+	Sums           []FileSum               `json:"files"`            // in the directory itself, without the manifest
+	// runs, without tuned options, and data sets of tables that a partial merge lacks
+	Absent   []string          `json:"absent,omitempty"`
+	Messages []results.Message `json:"messages,omitempty"`
+	Settle   json.RawMessage   `json:"settle,omitempty"` // what seeds have settled (docs/reference/json.md)
+	Runs     []RunEntry        `json:"runs"`
+	Clock    *Clock            `json:"clock,omitempty"`
 }
 
-// FileSum is the checksum of a file in a run directory itself, by which one of another run is noticed. runs.csv has
-// none: its column wall_s differs from one execution to the next, and its other cells follow from the manifest and
-// the rounds.
+// FileSum is the checksum of a file in a run directory itself, by which one of another run is noticed, or of a file
+// of data.
 type FileSum struct {
-	Name   string `json:"name"`
-	SHA256 string `json:"sha256"` // in hexadecimal digits; that of the scenario is without its figures
+	Name string `json:"name"`
+	// in hexadecimal digits; that of the scenario is without its figures, and that of runs.csv without wall_s
+	SHA256 string `json:"sha256"`
 }
 
-// Driver is a program that drives a run through fedsim engine.
-type Driver struct {
+// Program is one that drives a run through fedsim engine.
+type Program struct {
 	Name  string            `json:"name"`            // name and version
 	Notes map[string]string `json:"notes,omitempty"` // its own notes, such as versions of libraries
 }
@@ -87,21 +90,23 @@ type Platform struct {
 // RunEntry is a run in the manifest: a [results.Run] without its numbers.
 type RunEntry struct {
 	results.Run
-	// Indices into the lists of the manifest; the log of progress has the data set and the model themselves.
+	// Indices into the lists of the manifest; the log has the data set and the model themselves.
 	DataSet       *int `json:"data_set,omitempty"`
 	ExternalModel *int `json:"external_model,omitempty"`
 
 	EventHash  results.Hash `json:"event_hash"`
 	ModelHash  results.Hash `json:"model_hash"`
-	AtOptimum  atOptimum    `json:"at_optimum,omitempty"`   // of the model at the reference optimum
-	Values     int          `json:"metrics_rows,omitempty"` // the number of rows that the run has in metrics.csv
-	Stragglers *stragglers  `json:"stragglers,omitempty"`   // absent where theta was not measured
+	Optimum    *float       `json:"optimum,omitempty"`     // the reference optimum P*; absent: not computed
+	OptimumGap *float       `json:"optimum_gap,omitempty"` // its certified relative gap
+	AtOptimum  atOptimum    `json:"at_optimum,omitempty"`  // of the model at the reference optimum
+	Stragglers *stragglers  `json:"stragglers,omitempty"`  // absent where theta was not measured
 }
 
 // Clock is the part of a manifest that differs between two runs of the same scenario.
 type Clock struct {
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished,omitempty"` // absent at a checkpoint
+	RunWallS []float    `json:"run_wall_s"`         // seconds by run, in order; null: not known
 	// RunProgramS are the seconds of the programs of external models by run, in order; null: it has none.
 	// Absent if no run has.
 	RunProgramS []*results.ProgramTime `json:"run_program_s,omitempty"`
@@ -118,28 +123,32 @@ type End struct {
 // newManifest describes runs of this binary on this machine.
 func newManifest(about About, state State, runs []results.Run, extra attached, end *End) Manifest {
 	m := Manifest{
-		Format:   formats.RunDirectory,
-		Version:  about.Version,
-		Go:       runtime.Version(),
-		Numerics: Numerics,
-		Platform: Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
-		Command:  orEmpty(about.Command),
-		Driver:   about.Driver,
-		Seeds:    orEmpty(about.Seeds),
-		Data:     about.Data,
-		Targets:  about.Targets,
-		State:    state,
-		Figures:  orEmpty(extra.figures),
-		Tables:   extra.tables,
-		Clock:    newClock(about.Started, runs, end),
+		Format:    formats.RunDirectory,
+		Version:   about.Version,
+		Go:        runtime.Version(),
+		Numerics:  Numerics,
+		Platform:  Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()},
+		Command:   orEmpty(about.Command),
+		Program:   about.Program,
+		Seeds:     orEmpty(about.Seeds),
+		Data:      about.Data,
+		DataFiles: about.DataFiles,
+		Targets:   about.Targets,
+		State:     state,
+		Figures:   orEmpty(extra.figures),
+		Tables:    extra.tables,
+		Clock:     newClock(about.Started, runs, end),
 	}
 	m.setRuns(runs)
+	if about.Seeds == nil {
+		m.Seeds = orEmpty(results.SeedsOf(runs))
+	}
 	return m
 }
 
 // setRuns sets the entries of the runs.
 func (m *Manifest) setRuns(runs []results.Run) {
-	m.Runs, m.DataSets, m.ExternalModels, m.Metrics = []RunEntry{}, nil, nil, hasNamed(runs)
+	m.Runs, m.DataSets, m.ExternalModels = []RunEntry{}, nil, nil
 	for i := range runs {
 		entry := newRunEntry(&runs[i])
 		entry.DataSet, entry.Data = indexOf(&m.DataSets, entry.Data), nil
@@ -176,7 +185,8 @@ func at[T any](list []T, index *int) *T {
 func newRunEntry(r *results.Run) RunEntry {
 	e := RunEntry{
 		Run: *r, EventHash: results.Hash(r.EventHash), ModelHash: results.Hash(r.ModelHash),
-		AtOptimum: newAtOptimum(r.AtOptimum), Values: countNamed(r), Stragglers: newStragglers(r.Stragglers),
+		Optimum: newFloat(r.Optimum), OptimumGap: newFloat(r.OptimumGap),
+		AtOptimum: newAtOptimum(r.AtOptimum), Stragglers: newStragglers(r.Stragglers),
 	}
 	e.Run.Reference, e.Run.Hashes, e.Run.WallS = results.Reference{}, results.Hashes{}, 0
 	e.Run.Stragglers, e.Run.Rounds, e.Run.ByClient, e.Run.ProgramTime = nil, nil, nil, nil
@@ -187,10 +197,49 @@ func newRunEntry(r *results.Run) RunEntry {
 func (e *RunEntry) run() results.Run {
 	r := e.Run
 	r.ProgramTime = nil
-	r.Optimum, r.OptimumGap, r.WallS = math.NaN(), math.NaN(), math.NaN()
+	r.Optimum, r.OptimumGap, r.WallS = e.Optimum.of(), e.OptimumGap.of(), math.NaN()
 	r.EventHash, r.ModelHash = uint64(e.EventHash), uint64(e.ModelHash)
 	r.AtOptimum, r.Stragglers = e.AtOptimum.round(e.Metrics), e.Stragglers.of()
 	return r
+}
+
+// float is a float64 in JSON, bit for bit: NaN is null, infinities are texts.
+type float float64
+
+// newFloat returns a value that is absent when it is not known.
+func newFloat(v float64) *float {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return (*float)(&v)
+}
+
+// of returns the value, NaN where it is absent.
+func (f *float) of() float64 {
+	if f == nil {
+		return math.NaN()
+	}
+	return float64(*f)
+}
+
+func (f float) MarshalJSON() ([]byte, error) {
+	switch v := float64(f); {
+	case math.IsNaN(v):
+		return []byte("null"), nil
+	case math.IsInf(v, 0):
+		return strconv.AppendQuote(nil, strconv.FormatFloat(v, 'g', -1, 64)), nil
+	default:
+		return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
+	}
+}
+
+func (f *float) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		text = nil
+	}
+	v, err := parseNumber(strings.Trim(string(text), `"`))
+	*f = float(v)
+	return err
 }
 
 // stragglers is a results.Stragglers in JSON.
@@ -215,8 +264,9 @@ func (s *stragglers) of() *results.Stragglers {
 
 // newClock returns the clock of runs; end is nil at a checkpoint.
 func newClock(started time.Time, runs []results.Run, end *End) *Clock {
-	c := &Clock{Started: started}
+	c := &Clock{Started: started, RunWallS: []float{}}
 	for i := range runs {
+		c.RunWallS = append(c.RunWallS, float(runs[i].WallS))
 		if of := runs[i].ProgramTime; of != nil {
 			if c.RunProgramS == nil {
 				c.RunProgramS = make([]*results.ProgramTime, len(runs))
@@ -259,6 +309,12 @@ func (m *Manifest) runs() []results.Run {
 		runs[i] = m.Runs[i].run()
 		runs[i].Data = at(m.DataSets, m.Runs[i].DataSet)
 		runs[i].External = at(m.ExternalModels, m.Runs[i].ExternalModel)
+		if c := m.Clock; c != nil && i < len(c.RunWallS) {
+			runs[i].WallS = float64(c.RunWallS[i])
+		}
+		if c := m.Clock; c != nil && i < len(c.RunProgramS) {
+			runs[i].ProgramTime = c.RunProgramS[i]
+		}
 	}
 	return runs
 }
@@ -279,7 +335,9 @@ func decodeManifest(path string, text []byte) (*Manifest, error) {
 	}
 	if json.Unmarshal(text, &head) == nil {
 		if err := formats.Check(head.Format, formats.RunDirectory, head.Version); err != nil {
-			return nil, fmt.Errorf("%s: %w: read it with that fedsim, or run its %s again in another directory", path, err, scenarioFile)
+			return nil,
+				fmt.Errorf("%s: %w: read it with that fedsim, or run its %s again in another directory", path, err,
+					scenarioFile)
 		}
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -303,18 +361,35 @@ func (m *Manifest) check() error {
 	default:
 		return fmt.Errorf("state = %q: must be one of %s, %s, %s", m.State, Complete, Incomplete, Running)
 	}
+	if err := m.checkRuns(); err != nil {
+		return err
+	}
+	if err := m.checkFiles(); err != nil {
+		return err
+	}
+	if want := resultHash(m.Runs); m.ResultHash != want {
+		return fmt.Errorf("result_hash = %s: must be %s, as the hashes of the runs say", m.ResultHash, want)
+	}
+	return nil
+}
+
+func (m *Manifest) checkRuns() error {
 	for i := range m.Runs {
 		run := &m.Runs[i]
 		if at := run.DataSet; at != nil && (*at < 0 || *at >= len(m.DataSets)) {
-			return fmt.Errorf("run %q: data_set = %d: must be the index of one of %d data sets", run.ID, *at, len(m.DataSets))
+			return fmt.Errorf("run %q: data_set = %d: must be the index of one of %d data sets", run.ID, *at,
+				len(m.DataSets))
 		}
 		if at := run.ExternalModel; at != nil && (*at < 0 || *at >= len(m.ExternalModels)) {
-			return fmt.Errorf("run %q: external_model = %d: must be the index of one of %d external models", run.ID, *at, len(m.ExternalModels))
+			return fmt.Errorf("run %q: external_model = %d: must be the index of one of %d external models", run.ID,
+				*at, len(m.ExternalModels))
 		}
 	}
 	for i, set := range m.DataSets {
-		if c := set.Clients; c != nil && (len(c.Rows) != len(c.Names) || len(c.Classes) > 0 && len(c.Classes) != len(c.Names)) {
-			return fmt.Errorf("data_sets[%d]: clients: has %d names, %d rows and %d classes: must be as many", i, len(c.Names), len(c.Rows), len(c.Classes))
+		if c := set.Clients; c != nil &&
+			(len(c.Rows) != len(c.Names) || len(c.Classes) > 0 && len(c.Classes) != len(c.Names)) {
+			return fmt.Errorf("data_sets[%d]: clients: has %d names, %d rows and %d classes: must be as many", i,
+				len(c.Names), len(c.Rows), len(c.Classes))
 		}
 	}
 	runs := m.runs()
@@ -328,6 +403,10 @@ func (m *Manifest) check() error {
 		}
 		seen[runs[i].ID] = true
 	}
+	return nil
+}
+
+func (m *Manifest) checkFiles() error {
 	for _, name := range m.Figures {
 		if !isFileName(name) {
 			return fmt.Errorf("figure %q: must be the name of a file without a folder", name)
@@ -339,17 +418,15 @@ func (m *Manifest) check() error {
 		}
 	}
 	for i, f := range m.Sums {
-		if !slices.Contains(fileNames[1:], f.Name) || slices.ContainsFunc(m.Sums[:i], func(g FileSum) bool { return g.Name == f.Name }) {
+		if !slices.Contains(fileNames[1:], f.Name) ||
+			slices.ContainsFunc(m.Sums[:i], func(g FileSum) bool { return g.Name == f.Name }) {
 			return fmt.Errorf("file %q: must be there once, and one of %s", f.Name, strings.Join(fileNames[1:], ", "))
 		}
 	}
-	for _, name := range (attached{}).fileNames(m.Metrics, hasClients(m.DataSets))[1:] {
-		if name != runsFile && m.file(name) == nil {
+	for _, name := range []string{scenarioFile, runsFile, roundsFile} {
+		if m.State != Running && m.file(name) == nil {
 			return fmt.Errorf("file %q: must have its checksum in files", name)
 		}
-	}
-	if want := resultHash(m.Runs); m.ResultHash != want {
-		return fmt.Errorf("result_hash = %s: must be %s, as the hashes of the runs say", m.ResultHash, want)
 	}
 	return nil
 }
@@ -371,9 +448,7 @@ func plainJSON(err error) error {
 func (m *Manifest) attached() attached {
 	a := attached{figures: m.Figures, tables: m.Tables}
 	for _, f := range m.Sums {
-		if slices.Contains(parquetFiles, f.Name) {
-			a.parquet = append(a.parquet, f.Name)
-		}
+		a.own = append(a.own, f.Name)
 	}
 	for i := range m.Runs {
 		if m.Runs[i].Model != "" {

@@ -103,7 +103,8 @@ func (m *modelFile) readHead() error {
 	want := npy.Head(m.rows, m.cols)
 	m.start = int64(len(want))
 	m.size = info.Size() - m.start
-	if !bytes.HasPrefix(head[:n], want) || m.rows < 0 || m.cols < 1 || m.size%8 != 0 || m.size/8%int64(m.cols) != 0 || m.size/8/int64(m.cols) != int64(m.rows) {
+	if !bytes.HasPrefix(head[:n], want) || m.rows < 0 || m.cols < 1 || m.size%8 != 0 || m.size/8%int64(m.cols) != 0 ||
+		m.size/8/int64(m.cols) != int64(m.rows) {
 		return damaged
 	}
 	return nil
@@ -120,7 +121,8 @@ func (m *modelFile) check(want uint64) error {
 		return fmt.Errorf("%s: %w", m.path, err)
 	}
 	if h.Sum64() != want {
-		return fmt.Errorf("%s: is corrupt: its hash is %s and the model_hash of its run is %s", m.path, results.Hash(h.Sum64()), results.Hash(want))
+		return fmt.Errorf("%s: is corrupt: its hash is %s and the model_hash of its run is %s", m.path,
+			results.Hash(h.Sum64()), results.Hash(want))
 	}
 	return nil
 }
@@ -213,9 +215,11 @@ func (m *Manifest) withModel(dir, id string) (*RunEntry, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, fmt.Errorf("%s: has the models of %d runs: name one of them, such as %s", dir, len(found), found[0].ID)
+		return nil,
+			fmt.Errorf("%s: has the models of %d runs: name one of them, such as %s", dir, len(found), found[0].ID)
 	case id != "":
-		return nil, fmt.Errorf("%s: %w of run %q: must be a run of runs.csv, made with run.model = true", dir, ErrNoModel, id)
+		return nil,
+			fmt.Errorf("%s: %w of run %q: must be a run of runs.csv, made with run.model = true", dir, ErrNoModel, id)
 	default:
 		return nil, fmt.Errorf("%s: %w: run.model = true stores them", dir, ErrNoModel)
 	}

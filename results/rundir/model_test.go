@@ -45,7 +45,8 @@ func TestNpyIsAsSpecified(t *testing.T) {
 		t.Error(d)
 	}
 	for _, size := range [][2]int{{1, 1}, {123_456_789, 1}, {1 << 40, 1 << 40}} {
-		if head := npy.Head(size[0], size[1]); len(head)%64 != 0 || int(binary.LittleEndian.Uint16(head[8:])) != len(head)-10 || head[len(head)-1] != '\n' {
+		if head := npy.Head(size[0], size[1]); len(head)%64 != 0 ||
+			int(binary.LittleEndian.Uint16(head[8:])) != len(head)-10 || head[len(head)-1] != '\n' {
 			t.Errorf("%v: %q", size, head)
 		}
 	}
@@ -88,7 +89,8 @@ func TestModelsAreExported(t *testing.T) {
 	finish(t, w, Complete)
 	weights, _ := modelOf(&runs[1])
 	var text, numbers bytes.Buffer
-	if err := errors.Join(ExportModel(&text, w.Dir(), runs[1].ID, "csv"), ExportModel(&numbers, w.Dir(), runs[1].ID, "npy")); err != nil {
+	if err := errors.Join(ExportModel(&text, w.Dir(), runs[1].ID, "csv"),
+		ExportModel(&numbers, w.Dir(), runs[1].ID, "npy")); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&text).ReadAll()
@@ -118,7 +120,8 @@ func TestModelsAreExported(t *testing.T) {
 		spoilt := bytes.Clone(stored)
 		spoilt[at] ^= 1 << (at % 8)
 		filetest.Write(t, path, spoilt)
-		if err := ExportModel(io.Discard, w.Dir(), runs[1].ID, "csv"); err == nil || !strings.HasPrefix(err.Error(), path+": is corrupt: ") {
+		if err := ExportModel(io.Discard, w.Dir(), runs[1].ID, "csv"); err == nil ||
+			!strings.HasPrefix(err.Error(), path+": is corrupt: ") {
 			t.Fatalf("flipped at %d: %v", at, err)
 		}
 	}
@@ -192,7 +195,8 @@ func TestNumpyReadsModels(t *testing.T) {
 	finish(t, w, Complete)
 	out, err := exec.Command(python, "-c", `import sys, numpy
 w = numpy.load(sys.argv[1])
-print(w.dtype, w.shape, " ".join(float(x).hex() for x in w.ravel()))`, filepath.Join(w.Dir(), modelsDir, "000000.npy")).Output()
+print(w.dtype, w.shape, " ".join(float(x).hex() for x in w.ravel()))`, filepath.Join(w.Dir(), modelsDir, "000000.npy")).
+		Output()
 	if err != nil {
 		t.Fatal(err)
 	}

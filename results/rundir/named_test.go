@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,8 +23,10 @@ func namedRun() results.Run {
 	nan := math.NaN()
 	r := results.Run{
 		ID: "e/own/1", Experiment: "e", Method: "own", Algorithm: "stump", Seed: 1, Status: results.Done,
-		Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: 0.5, Hashes: results.Hashes{EventHash: 1, ModelHash: 2},
-		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}, {Split: "train", Name: "loss", Better: "lower", Unit: "nats"}, {Name: "norm"}},
+		Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: 0.5,
+		Hashes: results.Hashes{EventHash: 1, ModelHash: 2},
+		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"},
+			{Split: "train", Name: "loss", Better: "lower", Unit: "nats"}, {Name: "norm"}},
 	}
 	for h, values := range [][]results.NamedValue{
 		{{Split: "test", Name: "accuracy", Value: 0.125}, {Split: "train", Name: "loss", Value: math.Inf(1)}},
@@ -31,7 +34,8 @@ func namedRun() results.Run {
 		nil,
 		{{Split: "test", Name: "accuracy", Value: 0.75}, {Split: "train", Name: "loss", Value: 0.25}},
 	} {
-		x := results.Round{Round: h, TimeS: 2.5 * float64(h), Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan, ValidationError: nan, Metrics: values}
+		x := results.Round{Round: h, TimeS: 2.5 * float64(h), Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan,
+			TrainError: nan, TestError: nan, ValidationError: nan, Metrics: values}
 		if values != nil {
 			x.TestError = 1 - values[0].Value
 		}
@@ -43,10 +47,12 @@ func namedRun() results.Run {
 // clientValues are the values by client of the rounds of namedRun.
 func clientValues() [][]results.ClientMetric {
 	return [][]results.ClientMetric{
-		{{Split: "test", Name: "accuracy", Clients: []int32{0, 2}, Values: []float64{0.5, 0.25}, Rows: []int32{3, 9}}, {Name: "norm", Clients: []int32{1}, Values: []float64{math.NaN()}, Rows: []int32{5}}},
+		{{Split: "test", Name: "accuracy", Clients: []int32{0, 2}, Values: []float64{0.5, 0.25}, Rows: []int32{3, 9}},
+			{Name: "norm", Clients: []int32{1}, Values: []float64{math.NaN()}, Rows: []int32{5}}},
 		nil,
 		nil,
-		{{Split: "test", Name: "accuracy", Clients: []int32{0, 1, 2}, Values: []float64{1, 0.5, 0.75}, Rows: []int32{3, 5, 9}}},
+		{{Split: "test", Name: "accuracy", Clients: []int32{0, 1, 2}, Values: []float64{1, 0.5, 0.75},
+			Rows: []int32{3, 5, 9}}},
 	}
 }
 
@@ -56,7 +62,8 @@ var longClass = "a class of " + strings.Repeat("very ", 20) + "slow phones"
 // clientOf returns the facts of a client after round h.
 func clientOf(h int) func(int) results.ClientFacts {
 	return func(k int) results.ClientFacts {
-		f := results.ClientFacts{Class: []string{longClass, "", "laptop"}[k], Updates: h + k, ComputeS: 0.25 * float64(k), TransferS: math.NaN()}
+		f := results.ClientFacts{Class: []string{longClass, "", "laptop"}[k], Updates: h + k,
+			ComputeS: 0.25 * float64(k), TransferS: math.NaN()}
 		if k == 2 {
 			f.TransferS = 1.5
 		}
@@ -98,16 +105,17 @@ func namedDirectory(t *testing.T) string {
 	return dir
 }
 
-const wantMetrics = `run,round,time_s,split,name,value
-e/own/1,0,0,test,accuracy,0.125
-e/own/1,0,0,train,loss,+Inf
-e/own/1,1,2.5,test,accuracy,0.3333333333333333
-e/own/1,1,2.5,,norm,-2
-e/own/1,3,7.5,test,accuracy,0.75
-e/own/1,3,7.5,train,loss,0.25
+const wantMetrics = `run,experiment,method,algorithm,seed,round,time_s,split,name,value
+e/own/1,e,own,stump,1,0,0,test,accuracy,0.125
+e/own/1,e,own,stump,1,0,0,train,loss,+Inf
+e/own/1,e,own,stump,1,1,2.5,test,accuracy,0.3333333333333333
+e/own/1,e,own,stump,1,1,2.5,,norm,-2
+e/own/1,e,own,stump,1,3,7.5,test,accuracy,0.75
+e/own/1,e,own,stump,1,3,7.5,train,loss,0.25
 `
 
-var wantClients = strings.ReplaceAll(`run,experiment,method,algorithm,seed,round,time_s,client,class,rows,updates,compute_s,transfer_s,split,name,value
+var wantClients = strings.ReplaceAll(
+	`run,experiment,method,algorithm,seed,round,time_s,client,class,rows,updates,compute_s,transfer_s,split,name,value
 e/own/1,e,own,stump,1,0,0,0,LONG,3,0,0,,test,accuracy,0.5
 e/own/1,e,own,stump,1,0,0,2,laptop,9,2,0.5,1.5,test,accuracy,0.25
 e/own/1,e,own,stump,1,0,0,1,,5,1,0.25,,,norm,
@@ -118,11 +126,7 @@ e/own/1,e,own,stump,1,3,7.5,2,laptop,9,5,0.5,1.5,test,accuracy,0.75
 
 func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 	dir := namedDirectory(t)
-	text, err := os.ReadFile(filepath.Join(dir, metricsFile))
-	if err != nil || string(text) != wantMetrics {
-		t.Errorf("%s\n%v", text, err)
-	}
-	for name, want := range map[string]string{"metrics": wantMetrics, "clients": wantClients} {
+	for name, want := range map[string]string{"metrics": wantMetrics, "client_values": wantClients} {
 		var out bytes.Buffer
 		if err := Export(&out, dir, name, "csv"); err != nil || out.String() != want {
 			t.Errorf("%s: %s\n%v", name, out.String(), err)
@@ -138,7 +142,7 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 		t.Error(d)
 	}
 	files, err := found.Manifest.Files(dir)
-	if err != nil || len(files) != 7 || files[4].Name != metricsFile || files[6].Name != clientsParquet {
+	if err != nil || len(files) != 6 || files[4].Name != metricsFile || files[5].Name != valuesParquet {
 		t.Errorf("%v, %v", files, err)
 	}
 	hit, ok := found.Runs[1].Reached(results.Target{Metric: "test_accuracy", Value: 0.3})
@@ -157,14 +161,17 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := (results.ClientRow{Round: 3, TimeS: 7.5, Client: 2, ClientFacts: clientOf(3)(2), Rows: 9, Split: "test", Name: "accuracy", Value: 0.75}); len(rows) != 6 || rows[5] != want || rows[2].Split != "" || !math.IsNaN(rows[2].Value) {
+	if want := (results.ClientRow{Round: 3, TimeS: 7.5, Client: 2, ClientFacts: clientOf(3)(2), Rows: 9, Split: "test",
+		Name: "accuracy", Value: 0.75}); len(rows) != 6 || rows[5] != want || rows[2].Split != "" ||
+		!math.IsNaN(rows[2].Value) {
 		t.Errorf("%+v", rows)
 	}
 	if err := AddClients(dir, found.Runs); err != nil || len(found.Runs[0].ByClient) != 0 {
 		t.Errorf("run without values by client has %v (%v)", found.Runs[0].ByClient, err)
 	}
 	// Of accuracy, the values of round 3; of the norm, those of round 0.
-	if last := found.Runs[1].ByClient; len(last) != 4 || last[0].Round != 3 || last[0].Value != 1 || last[2] != rows[5] || last[3].Name != "norm" {
+	if last := found.Runs[1].ByClient; len(last) != 4 || last[0].Round != 3 || last[0].Value != 1 ||
+		last[2] != rows[5] || last[3].Name != "norm" {
 		t.Errorf("last values by client %+v", last)
 	}
 	// A new run without named metrics in the directory leaves none of their files.
@@ -172,7 +179,7 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 	if err := errors.Join(add(w, 0, syntheticRuns()[0]), w.Finish(Complete, End{At: testFinished})); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{metricsFile, clientsParquet} {
+	for _, name := range []string{metricsFile, valuesParquet} {
 		if exists(filepath.Join(dir, name)) {
 			t.Errorf("%s is still there", name)
 		}
@@ -180,15 +187,16 @@ func TestNamedMetricsAreWrittenAndReadBack(t *testing.T) {
 	if err := AddClients(dir, found.Runs[:1]); err != nil {
 		t.Error(err)
 	}
-	if err := Export(io.Discard, dir, "clients", "csv"); !errors.Is(err, ErrNoClients) {
+	if err := Export(io.Discard, dir, "client_values", "csv"); !errors.Is(err, ErrNoClients) {
 		t.Error(err)
 	}
-	if err := Export(io.Discard, dir, "metrics", "csv"); err == nil || !strings.Contains(err.Error(), "has no metrics that a learner declares") {
+	if err := Export(io.Discard, dir, "metrics", "csv"); err == nil ||
+		!strings.Contains(err.Error(), "has no metrics that a learner declares") {
 		t.Error(err)
 	}
 }
 
-// Statistics over clients are named values of their rounds: in metrics.csv, in the progress log,
+// Statistics over clients are named values of their rounds: in metrics.parquet, in the log,
 // and in runs that a resumed run reads from it.
 func TestStatisticsAreReadBack(t *testing.T) {
 	run := namedRun()
@@ -235,7 +243,8 @@ func TestStatisticsAreReadBack(t *testing.T) {
 	if d := cmp.Diff(run, found.Runs[0], sameBits); d != "" {
 		t.Errorf("resumed: %s", d)
 	}
-	if c := found.Runs[0].CostTo(results.Target{Metric: "test_accuracy_worst10", Value: 0.5}); !c.Reached || c.Rounds != 3 {
+	if c := found.Runs[0].CostTo(results.Target{Metric: "test_accuracy_worst10", Value: 0.5}); !c.Reached ||
+		c.Rounds != 3 {
 		t.Errorf("worst 10 %% reached after %+v", c)
 	}
 }
@@ -243,20 +252,23 @@ func TestStatisticsAreReadBack(t *testing.T) {
 func TestCorruptMetricsAreRefused(t *testing.T) {
 	dir := namedDirectory(t)
 	path := filepath.Join(dir, metricsFile)
-	for from, to := range map[string][2]string{
-		"e/own/1,1,2.5,,norm,-2\n": {"", `run "e/own/1" has 5 rows: must have 6, as manifest.json says`},
-		"run,round":                {"run,rund", `has no column "round"`},
-		"e/own/1,0,0,test":         {"e/own/2,0,0,test", "must be a run of the manifest"},
-		"e/own/1,3,7.5,test":       {"e/own/1,4,7.5,test", "must be a round of rounds.csv"},
-		"1,2.5,,norm":              {"1,2.25,,norm", `time_s = "2.25": must be "2.5"`},
-		"1,2.5,test,accuracy":      {"1,2.5,,norm", "must be a metric of the run"},
-		"train,loss,0.25":          {"train,loss,", "must be a number"},
-		"train,loss,+Inf":          {"train,lots,+Inf", "must be a metric of the run"},
+	found := readDir(t, dir)
+	for want, damage := range map[string]func(*results.Run){
+		"run = \"e/own/1\": must be a run of manifest.json": func(r *results.Run) { r.ID = "e/own/2" },
+		"round = 3: must be a round of rounds.parquet":      func(r *results.Run) { r.Rounds = r.Rounds[:2] },
 	} {
-		filetest.Write(t, path, strings.Replace(wantMetrics, from, to[0], 1))
-		if _, err := Read(dir); err == nil || !strings.HasPrefix(err.Error(), path) || !strings.Contains(err.Error(), to[1]) {
-			t.Errorf("%s: %v\nwant %s", from, err, to[1])
+		runs := slices.Clone(found.Runs)
+		damage(&runs[1])
+		if err := readMetrics(dir, &found.Manifest, runs); err == nil || !strings.HasPrefix(err.Error(), path) ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
 		}
+	}
+	text := filetest.Read(t, path)
+	text[len(text)/2] ^= 1
+	filetest.Write(t, path, text)
+	if _, err := Read(dir); err == nil || !strings.HasPrefix(err.Error(), path+": is corrupt or of another run") {
+		t.Error(err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -302,7 +314,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		}
 	}
 	write(c, 3, 0, 3) // lost by the kill
-	c.store.sync()
+	flush(t, w)
 	if err := w.Save("x", func(out io.Writer) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -327,18 +339,7 @@ func TestValuesByClientAreContinued(t *testing.T) {
 	if err := errors.Join(c.End(r), w.Checkpoint(), w.Suspend()); err != nil {
 		t.Fatal(err)
 	}
-	// A finished run with its values is reused; one without them is computed again.
-	path := storePath(w.stage(), 0)
-	whole := filetest.Read(t, path)
-	filetest.Write(t, path, whole[1:])
-	checkpoint := checkpointIn(t, dir)
-	if _, err := checkpoint.Resume(about, func(string) (int, bool) { return 0, true }); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "000000.rows") {
-		t.Error(err)
-	}
-	if err := checkpoint.Close(); err != nil {
-		t.Fatal(err)
-	}
-	filetest.Write(t, path, whole)
+	// A finished run with its values is reused.
 	w = resume()
 	if len(w.Runs()) != 1 {
 		t.Fatalf("%d runs", len(w.Runs()))
@@ -347,11 +348,11 @@ func TestValuesByClientAreContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := Export(&out, dir, "clients", "csv"); err != nil || out.String() != wantClients {
+	if err := Export(&out, dir, "client_values", "csv"); err != nil || out.String() != wantClients {
 		t.Errorf("%s\n%v", out.String(), err)
 	}
 	// A checkpoint of values that are not there is refused.
-	other := newRowStore(filepath.Join(dir, "none"))
+	other := newRowStore(&runLog{}, 0)
 	code = state.Reading(bytes.NewReader(saved.Bytes()))
 	if other.state(code); code.Err() == nil {
 		t.Error("values that are not there are continued")

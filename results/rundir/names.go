@@ -10,7 +10,7 @@ import (
 // namesColumns are the columns of clients.csv.
 var namesColumns = []column{
 	{name: "data_set", kind: wholeCell, doc: "index into data_sets of manifest.json, to which runs refer"},
-	{name: "client", kind: wholeCell, doc: "its number, from 0, as in devices.parquet and clients.parquet"},
+	{name: "client", kind: wholeCell, doc: "its number, from 0, as in devices.parquet and client_values.parquet"},
 	{name: "name", kind: textCell, doc: "its name in the data"},
 	{name: "rows", kind: wholeCell, doc: "its training rows"},
 	{name: "class", kind: textCell, doc: "its class in the fleet; empty: there is no fleet"},

@@ -38,7 +38,8 @@ func TestNamesOfClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, b, c := found.Runs[0].ClientName(1), found.Runs[0].ClientName(2), found.Runs[1].ClientName(1); a != "Ärzte" || b != "2" || c != "1" {
+	if a, b, c := found.Runs[0].ClientName(1), found.Runs[0].ClientName(2), found.Runs[1].ClientName(1); a != "Ärzte" ||
+		b != "2" || c != "1" {
 		t.Errorf("%q, %q, %q", a, b, c)
 	}
 	var names []string
@@ -58,7 +59,8 @@ func TestNamesOfClients(t *testing.T) {
 	}
 	m := found.Manifest
 	m.DataSets[0].Clients.Rows = nil
-	if err := m.check(); err == nil || err.Error() != "data_sets[0]: clients: has 2 names, 0 rows and 2 classes: must be as many" {
+	if err := m.check(); err == nil ||
+		err.Error() != "data_sets[0]: clients: has 2 names, 0 rows and 2 classes: must be as many" {
 		t.Errorf("%v", err)
 	}
 }

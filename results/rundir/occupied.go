@@ -23,9 +23,12 @@ func requireFree(dir string, force bool) error {
 	if old != nil && old.State == Complete && !force {
 		left := ""
 		if hasCheckpoint(dir) {
-			left = fmt.Sprintf(", and an unfinished one that was to replace it: resume that with fedsim run --resume %s,", dir)
+			left =
+				fmt.Sprintf(", and an unfinished one that was to replace it: resume that with fedsim run --resume %s,",
+					dir)
 		}
-		return fmt.Errorf("%s: %w%s use --force to overwrite it, or --out for another directory", dir, ErrExists, cmp.Or(left, ":"))
+		return fmt.Errorf("%s: %w%s use --force to overwrite it, or --out for another directory", dir, ErrExists,
+			cmp.Or(left, ":"))
 	}
 	return nil
 }

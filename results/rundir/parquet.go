@@ -9,13 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
-	"fedsim/config"
 	"fedsim/internal/tools/input"
 	"fedsim/results"
 )
@@ -54,13 +52,15 @@ func newParquetRows(to parquet.RowWriter, columns int) *parquetRows {
 	return p
 }
 
-// identify makes all rows begin with the columns that identify a run.
-func (p *parquetRows) identify(run *results.Run) {
+// identify makes all rows begin with the columns that identify a run, given the swept keys.
+func (p *parquetRows) identify(run *results.Run, keys []string) {
+	texts := appendIdentity(nil, run, keys)
+	seed := len(texts) - 1
 	for _, row := range p.rows {
-		for i, text := range []string{run.ID, run.Experiment, run.Method, run.Algorithm} {
+		for i, text := range texts[:seed] {
 			row[i] = leveled(textValue(text), i)
 		}
-		row[len(identityHead)] = leveled(parquet.Int64Value(int64(run.Seed)), len(identityHead))
+		row[seed] = leveled(parquet.Int64Value(int64(run.Seed)), seed)
 	}
 }
 
@@ -144,28 +144,18 @@ func textValue(s string) parquet.Value {
 	return parquet.ByteArrayValue([]byte(s))
 }
 
-// field returns the value that a field of a record points to, for a column of the file. One that is
-// not known is null.
-func (p *parquetRows) field(of any, column int) parquet.Value {
-	switch x := of.(type) {
-	case *float64:
-		if !math.IsNaN(*x) {
-			return parquet.DoubleValue(*x).Level(0, 1, column)
-		}
-	case *int:
-		if *x != results.UnknownCount {
-			return parquet.Int64Value(int64(*x)).Level(0, 1, column)
-		}
-	case *int64:
-		if *x != results.UnknownCount {
-			return parquet.Int64Value(*x).Level(0, 1, column)
-		}
-	case *string:
-		return p.text(*x, column)
-	case *results.Outcome:
-		return p.text(string(*x), column)
+// value returns the value of a record for a column of the file. One that is not known is null.
+func (p *parquetRows) value(v results.Value, column int) parquet.Value {
+	switch {
+	case v.Type() == results.TextType:
+		return p.text(v.Text(), column)
+	case v.IsUnknown():
+		return parquet.NullValue().Level(0, 0, column)
+	case v.Type() == results.WholeType:
+		return parquet.Int64Value(v.Whole()).Level(0, 1, column)
+	default:
+		return parquet.DoubleValue(v.Real()).Level(0, 1, column)
 	}
-	return parquet.NullValue().Level(0, 0, column)
 }
 
 // text returns a text, which is made once.
@@ -178,7 +168,7 @@ func (p *parquetRows) text(s string, column int) parquet.Value {
 	return leveled(text, column)
 }
 
-// recordValue is the inverse of parquetRows.field, of the same type as the value before.
+// recordValue is the inverse of parquetRows.value, of the same type as the value before.
 func recordValue(v parquet.Value, before results.Value) results.Value {
 	switch {
 	case v.IsNull():
@@ -234,8 +224,19 @@ func (t table) writeParquet(w io.Writer, version string) error {
 	return cmp.Or(err, out.flush(), file.Close())
 }
 
-// sumOf returns the SHA-256 of a file.
+// sumOf returns the SHA-256 of a file: of a scenario without its figures, and of runs.csv without its last column.
 func sumOf(path string) ([]byte, error) {
+	if name := filepath.Base(path); name == scenarioFile || name == runsFile {
+		text, err := input.ReadOwn(path, maxText)
+		if name == scenarioFile {
+			return scenarioSum(text), err
+		}
+		sum := sha256.New()
+		for line := range bytes.Lines(text) {
+			sum.Write(line[:max(bytes.LastIndexByte(line, ','), 0)])
+		}
+		return sum.Sum(nil), err
+	}
 	f, err := input.OpenOwn(path, maxTable)
 	if err != nil {
 		return nil, err
@@ -277,13 +278,6 @@ func (m *Manifest) checkFile(dir, name string) error {
 		return nil
 	}
 	path := filepath.Join(dir, name)
-	if name == scenarioFile {
-		text, err := input.ReadOwn(path, config.MaxSource)
-		if err != nil {
-			return err
-		}
-		return m.checkSum(path, scenarioSum(text))
-	}
 	sum, err := sumOf(path)
 	if err != nil {
 		return err
@@ -296,5 +290,6 @@ func (m *Manifest) checkSum(path string, sum []byte) error {
 	if of := m.file(filepath.Base(path)); of == nil || hex.EncodeToString(sum) == of.SHA256 {
 		return nil
 	}
-	return fmt.Errorf("%s: is corrupt or of another run: its checksum does not match %s: put the file of this run back, or run it again with --force", path, manifestFile)
+	return fmt.Errorf("%s: is corrupt or of another run: its checksum does not match %s: "+
+		"put the file of this run back, or run it again with --force", path, manifestFile)
 }

@@ -11,13 +11,13 @@ import (
 )
 
 // places returns the places of columns in a file, which it finds by name; -1: the file does not have the
-// column, which later versions have.
+// column, of which nothing is known.
 func places(f *parquet.File, columns []column) ([]int, error) {
 	at := make([]int, len(columns))
 	for i, c := range columns {
 		leaf, ok := f.Schema().Lookup(c.name)
 		switch {
-		case !ok && c.later:
+		case !ok && c.optional:
 			at[i] = -1
 			continue
 		case !ok:

@@ -1,10 +1,8 @@
 package rundir
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -29,8 +27,8 @@ type Results struct {
 }
 
 // Read reads a run directory, bit for bit, or the ended runs of the stage of an unfinished one; see
-// [Locate]. It is strict: the files must agree with each other in every cell. Errors begin with
-// file and line. Read ignores rows by device and by client; see [Devices] and [Clients].
+// [Locate]. The files must have the checksums of the manifest. Errors begin with the
+// file. Read ignores rows by device and by client; see [Devices] and [Clients].
 func Read(dir string) (*Results, error) {
 	if isStage(dir) {
 		p, err := readLog(dir)
@@ -45,11 +43,6 @@ func Read(dir string) (*Results, error) {
 		return nil, err
 	}
 	res := &Results{Dir: dir, Manifest: *m, Runs: m.runs()}
-	if c := m.Clock; c != nil && len(c.RunProgramS) == len(res.Runs) {
-		for i, of := range c.RunProgramS {
-			res.Runs[i].ProgramTime = of
-		}
-	}
 	path := filepath.Join(dir, scenarioFile)
 	if res.Scenario, err = input.ReadOwn(path, config.MaxSource); err != nil {
 		return nil, err
@@ -57,28 +50,14 @@ func Read(dir string) (*Results, error) {
 	if err := m.checkSum(path, scenarioSum(res.Scenario)); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{roundsParquet, clientsFile} { // nobody here needs them
+	for _, name := range []string{runsFile, clientsFile} { // nobody here needs them
 		if err := m.checkFile(dir, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
-	err = m.readTable(filepath.Join(dir, roundsFile), func(path string, r io.Reader) error {
-		return readRounds(path, r, res.Runs)
-	})
-	if err != nil {
-		return nil, err
+	if err = readRounds(dir, m, res.Runs); err == nil {
+		err = readMetrics(dir, m, res.Runs)
 	}
-	if m.Metrics {
-		err = m.readTable(filepath.Join(dir, metricsFile), func(path string, r io.Reader) error {
-			return readMetrics(path, r, res.Runs, m)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	err = m.readTable(filepath.Join(dir, runsFile), func(path string, r io.Reader) error {
-		return readRuns(path, r, res.Runs, m.Targets)
-	})
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +94,9 @@ func missing(dir string, err error) error {
 	case !exists(dir):
 		why = "it does not exist"
 	case hasCheckpoint(dir):
-		return fmt.Errorf("%s: its run is unfinished: resume it with fedsim run --resume %s, or read its finished runs in %s: %w", dir, dir, stage, err)
+		return fmt.Errorf(
+			"%s: its run is unfinished: resume it with fedsim run --resume %s, or read its finished runs in %s: %w",
+			dir, dir, stage, err)
 	case isStage(stage):
 		return fmt.Errorf("%s: its run is unfinished: read its finished runs in %s: %w", dir, stage, err)
 	}
@@ -129,25 +110,6 @@ type notOne struct {
 	cause error
 }
 
-func (e *notOne) Error() string { return e.text }
+func (no *notOne) Error() string { return no.text }
 
-func (e *notOne) Unwrap() []error { return []error{ErrForeign, e.cause} }
-
-// readTable reads a table of the directory, and compares its checksum with that in the manifest.
-func (m *Manifest) readTable(path string, read func(path string, r io.Reader) error) error {
-	f, err := input.OpenOwn(path, maxTable)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s lists it: run %s again", err, manifestFile, scenarioFile)
-	}
-	if err != nil {
-		return err
-	}
-	sum := sha256.New()
-	all := io.TeeReader(f, sum)
-	if err = read(path, all); err == nil {
-		if _, err = io.Copy(io.Discard, all); err == nil {
-			err = m.checkSum(path, sum.Sum(nil))
-		}
-	}
-	return errors.Join(err, f.Close())
-}
+func (no *notOne) Unwrap() []error { return []error{ErrForeign, no.cause} }

@@ -11,8 +11,7 @@ import (
 
 var _ results.Recorder = (*Writer)(nil)
 
-// rows records one run in the stage of a [Writer]: its rounds in the log of progress, its rows in
-// a store.
+// rows records one run in the log of a [Writer].
 type rows struct {
 	of    *Writer
 	index int
@@ -21,7 +20,7 @@ type rows struct {
 
 // Begin begins the record of the run at a place of the scenario.
 func (w *Writer) Begin(index int, run results.Run) (results.Rows, error) {
-	w.log.begin(index, &run)
+	_ = w.log.record(func() { w.log.addBegin(index, &run) }) // ProgressErr has the error
 	return w.rowsOf(index), nil
 }
 
@@ -34,7 +33,7 @@ func (w *Writer) rowsOf(index int) *rows {
 			return r
 		}
 	}
-	r := &rows{w, index, newRowStore(storePath(w.stage(), index))}
+	r := &rows{w, index, newRowStore(w.log, index)}
 	w.open = append(w.open, r)
 	return r
 }
@@ -49,7 +48,7 @@ func (w *Writer) Done(id string) bool {
 
 // Round records a round. It allocates nothing without values by client.
 func (r *rows) Round(x *results.Round) error {
-	r.of.log.add(r.index, x)
+	_ = r.of.log.record(func() { r.of.log.addRound(r.index, x) }) // ProgressErr has the error
 	return r.store.writeClients(x)
 }
 
@@ -61,7 +60,7 @@ func (r *rows) Model(tasks, features int, weights func(task int) []float64) erro
 	return writeModel(filepath.Join(r.of.stage(), modelsDir), modelName(r.index), tasks, features, weights)
 }
 
-// State codes how far the rows are. Writing makes them durable.
+// State codes how far the rows are.
 func (r *rows) State(c *state.Coder) { r.store.state(c) }
 
 // End adds the run to the writer. After 1, 2, 4, 8, ... runs it makes them durable.
@@ -74,16 +73,6 @@ func (r *rows) End(run results.Run) error {
 	defer r.of.mu.Unlock()
 	r.of.open = slices.DeleteFunc(r.of.open, func(x *rows) bool { return x == r })
 	return r.of.add(&endedRun{run, r.index, stored})
-}
-
-// closeRows closes the stores of runs that have begun and will not end: they are made again.
-func (w *Writer) closeRows() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, r := range w.open {
-		r.store.abandon()
-	}
-	w.open = nil
 }
 
 // add adds a finished or interrupted run with its rows.
@@ -106,8 +95,9 @@ func (w *Writer) add(run *endedRun) error {
 	if run.Status != results.Interrupted {
 		w.fresh = append(w.fresh, run.ID)
 	}
-	w.log.end(run)
-	if n := len(w.ended.list); n&(n-1) == 0 || w.about.Every > 0 && len(w.fresh) > 0 && time.Since(w.saved) >= w.about.Every {
+	_ = w.log.record(func() { w.log.addEnd(run) }) // ProgressErr has the error
+	if n := len(w.ended.list); n&(n-1) == 0 ||
+		w.about.Every > 0 && len(w.fresh) > 0 && time.Since(w.saved) >= w.about.Every {
 		return w.saveFinished()
 	}
 	return nil

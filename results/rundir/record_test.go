@@ -63,7 +63,9 @@ func TestRunsThatBeginAgain(t *testing.T) {
 	finish(t, w, Complete)
 	devices, clients := 0, 0
 	count := func(string, *results.DeviceRow) error { devices++; return nil }
-	if err := errors.Join(Devices(w.Dir(), count), Clients(w.Dir(), run.ID, func(*results.ClientRow) error { clients++; return nil })); err != nil || devices != 2 || clients == 0 {
+	if err := errors.Join(Devices(w.Dir(), count),
+		Clients(w.Dir(), run.ID, func(*results.ClientRow) error { clients++; return nil })); err != nil ||
+		devices != 2 || clients == 0 {
 		t.Errorf("%d rows by device, %d values by client: %v", devices, clients, err)
 	}
 }

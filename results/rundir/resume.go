@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,11 +27,11 @@ var ErrUnfinished = errors.New("holds an unfinished run")
 type Checkpoint struct {
 	Scenario []byte // the resolved one
 	Command  []string
-	Driver   *Driver // nil: fedsim runs the methods
+	Program  *Program // nil: fedsim runs the methods
 	Started  time.Time
+	Cut      int64 // bytes at the end of its log that were not written as a whole, and are computed again
 	dir      string
 	progress *progress
-	files    *States
 	lock     *lock
 }
 
@@ -54,7 +53,7 @@ func OpenCheckpoint(dir string) (c *Checkpoint, err error) {
 			err = errors.Join(err, held.release())
 		}
 	}()
-	if c, err = readCheckpoint(dir, runAgain); err == nil && c == nil {
+	if c, err = readCheckpoint(dir, runAgain, true); err == nil && c == nil {
 		err = noCheckpoint(dir)
 	}
 	if err != nil {
@@ -64,17 +63,15 @@ func OpenCheckpoint(dir string) (c *Checkpoint, err error) {
 	return c, nil
 }
 
-// readCheckpoint reads the checkpoint of a run directory, nil when there is none.
-func readCheckpoint(dir, remedy string) (*Checkpoint, error) {
-	path := filepath.Join(dir, stageDir, progressFile)
-	p, err := readProgress(path)
+// readCheckpoint reads the checkpoint of a run directory, nil when there is none, and checks all of it if asked to.
+func readCheckpoint(dir, remedy string, all bool) (*Checkpoint, error) {
+	path := filepath.Join(dir, stageDir, logFile)
+	p, err := readProgress(path, all)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case errors.Is(err, errChain):
-		return nil, refuse(path, err.Error(), cutLines)
 	case err != nil:
-		return nil, refuse(path, err.Error(), remedy)
+		return nil, refuse(path, err.Error(), cutRemedy(path, err, remedy))
 	case !p.head.Resumable:
 		return nil, nil
 	case p.head.Manifest.Numerics != Numerics:
@@ -82,14 +79,14 @@ func readCheckpoint(dir, remedy string) (*Checkpoint, error) {
 	}
 	scenario := []byte(p.head.Scenario)
 	return &Checkpoint{
-		Scenario: scenario, Command: p.head.Manifest.Command, Driver: p.head.Manifest.Driver, Started: p.head.Manifest.Clock.Started,
-		dir: dir, progress: p, files: statesIn(dir, scenario),
+		Scenario: scenario, Command: p.head.Manifest.Command, Program: p.head.Manifest.Program,
+		Started: p.head.Manifest.Clock.Started, Cut: p.cut, dir: dir, progress: p,
 	}, nil
 }
 
 // hasCheckpoint reports whether a run directory holds a checkpoint, good or bad.
 func hasCheckpoint(dir string) bool {
-	c, err := readCheckpoint(dir, runAgain)
+	c, err := readCheckpoint(dir, runAgain, false)
 	return c != nil || err != nil
 }
 
@@ -108,10 +105,7 @@ func isFinished(r *results.Run) bool { return r.Status == results.Done || r.Stat
 
 // Empty reports whether the run was stopped before it saved any work: only its scenario
 // is there.
-func (c *Checkpoint) Empty() bool {
-	n, err := c.files.count()
-	return err == nil && n == 0 && c.finished() == 0
-}
+func (c *Checkpoint) Empty() bool { return len(c.progress.states.named) == 0 && c.finished() == 0 }
 
 // Close unlocks the directory and leaves the checkpoint. After Resume it does nothing.
 func (c *Checkpoint) Close() error { return c.lock.release() }
@@ -123,7 +117,8 @@ func noCheckpoint(dir string) error {
 	case err != nil:
 		return err
 	case m != nil && len(m.Absent) > 0:
-		return fmt.Errorf("%s: is a partial merge, which is not resumed: merge its plan again, or choose another directory", dir)
+		return fmt.Errorf(
+			"%s: is a partial merge, which is not resumed: merge its plan again, or choose another directory", dir)
 	case m != nil && m.State == Complete: // it may have been killed while it cleared its stage
 		return errors.Join(fmt.Errorf("%s: %w", dir, ErrComplete), clearStage(dir))
 	default:
@@ -135,43 +130,39 @@ func noCheckpoint(dir string) error {
 // overwritten: how far it is, and when it was written.
 func requireNoCheckpoint(dir string) error {
 	const remedy = "use --force to start over, or --out for another directory"
-	c, err := readCheckpoint(dir, remedy)
+	c, err := readCheckpoint(dir, remedy, false)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", dir, ErrUnfinished, err)
 	}
 	if c == nil || c.Empty() {
 		return nil
 	}
-	info, err := os.Stat(filepath.Join(dir, stageDir, progressFile))
-	if err != nil {
-		return err
-	}
-	underWay, err := c.files.count()
+	info, err := os.Stat(filepath.Join(dir, stageDir, logFile))
 	if err != nil {
 		return err
 	}
 	more := ""
-	if underWay > 0 {
+	if len(c.progress.states.named) > 0 {
 		more = " and more under way"
 	}
 	how := "with fedsim run --resume " + dir
-	if c.Driver != nil {
-		how = "by starting " + c.Driver.Name + " with --resume " + dir
+	if c.Program != nil {
+		how = "by starting " + c.Program.Name + " with --resume " + dir
 	}
 	return fmt.Errorf("%s: %w, %d finished%s, last written %s: resume it %s, %s",
 		dir, ErrUnfinished, c.finished(), more, info.ModTime().Format("2006-01-02 at 15:04:05"), how, remedy)
 }
 
 // Resume continues the run. The scenario of about must be that of the checkpoint; place
-// returns the place of a run in its order. A run whose rows or model were
+// returns the place of a run in its order. A run whose model was
 // deleted is computed again. From now on the checkpoint stays, whatever happens.
 func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Writer, error) {
-	path := filepath.Join(c.dir, stageDir, progressFile)
+	path := filepath.Join(c.dir, stageDir, logFile)
 	if !bytes.Equal(about.Scenario, c.Scenario) {
 		return nil, refuse(path, "this version of fedsim interprets the scenario differently", runAgain)
 	}
 	about.Resumable = true
-	w := &Writer{dir: c.dir, about: about, files: c.files, resumed: true}
+	w := &Writer{dir: c.dir, about: about, resumed: true}
 	if err := undoInstall(c.dir); err != nil {
 		return nil, err
 	}
@@ -182,9 +173,12 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 		if want, ok := place(run.ID); checkRun(&run.Run) != nil || !ok || want != run.place {
 			return nil, refuse(path, fmt.Sprintf("run %q is not in its scenario", run.ID), runAgain)
 		}
-		there, err := w.checkFiles(run)
-		if err != nil {
-			return nil, err
+		there := run.Model == ""
+		if !there {
+			var err error
+			if there, err = w.checkModel(&run.Run); err != nil {
+				return nil, err
+			}
 		}
 		if there {
 			w.ended.append(run)
@@ -199,43 +193,24 @@ func (c *Checkpoint) Resume(about About, place func(id string) (int, bool)) (*Wr
 			return nil, err
 		}
 	}
-	if err := clearStage(c.dir, progressFile, checkpointDir, rowsDir, modelsDir); err != nil {
+	if err := clearStage(c.dir, logFile, checkpointDir, modelsDir); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(w.files.dir, 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(w.stage(), checkpointDir), 0o777); err != nil {
 		return nil, err
 	}
-	if err := w.openLog(); err != nil {
+	if err := w.openLog(c.progress); err != nil {
 		return nil, err
 	}
 	w.lock, c.lock = c.lock, nil
 	return w, nil
 }
 
-// checkFiles reports whether the rows and the model of a run are there, and refuses others.
-func (w *Writer) checkFiles(run *endedRun) (there bool, err error) {
-	if run.rows.SHA256 != "" {
-		path := storePath(w.stage(), run.place)
-		switch sum, err := sumOf(path); {
-		case errors.Is(err, fs.ErrNotExist):
-			return false, nil
-		case err != nil:
-			return false, err
-		case hex.EncodeToString(sum) != run.rows.SHA256:
-			return false, refuse(path, "it is corrupt: its checksum does not match its content", deleteIt)
-		}
-	}
-	if run.Model != "" {
-		return w.checkModel(&run.Run)
-	}
-	return true, nil
-}
-
 // Save writes the state of a computation under way, until a run of that name is
 // finished or the scenario is. When it fails, the state saved before stays. Calls for
 // different names may overlap.
 func (w *Writer) Save(name string, fill func(io.Writer) error) error {
-	if err := w.files.Save(name, fill); err != nil {
+	if err := w.log.save(name, fill); err != nil {
 		return err
 	}
 	w.mu.Lock()
@@ -245,14 +220,16 @@ func (w *Writer) Save(name string, fill func(io.Writer) error) error {
 }
 
 // Load returns the state saved under a name, nil when there is none.
-func (w *Writer) Load(name string) ([]byte, error) { return w.files.Load(name) }
+func (w *Writer) Load(name string) ([]byte, error) { return w.log.load(name) }
 
 // Path returns the path of a file, 0 or 1, beside the state of a name. It is removed with the state.
-func (w *Writer) Path(name string, number int) string { return w.files.Path(name, number) }
+func (w *Writer) Path(name string, number int) string {
+	return filepath.Join(w.stage(), checkpointDir, programFile(StateFile(name), number))
+}
 
 // Reject returns the error of a state that cannot be resumed, and why.
 func (w *Writer) Reject(name string, why error) error {
-	return w.files.Reject(name, why)
+	return fmt.Errorf("%w (%w)", refuse(w.log.path, fmt.Sprintf("the state of %q: %v", name, why), runAgain), why)
 }
 
 // Checkpoint makes the finished runs durable, if any came since the last time.
@@ -265,15 +242,10 @@ func (w *Writer) Checkpoint() error {
 	return w.saveFinished()
 }
 
-// saveFinished makes the finished runs durable and removes their state files.
+// saveFinished makes the finished runs durable and removes the files beside their states.
 func (w *Writer) saveFinished() error {
 	if w.saved = time.Now(); !w.about.Resumable {
 		return nil
-	}
-	if stores := filepath.Join(w.stage(), rowsDir); exists(stores) {
-		if err := atomicfile.SyncDir(stores); err != nil {
-			return err
-		}
 	}
 	err := w.log.sync()
 	if w.failed = err != nil; w.failed {
@@ -281,8 +253,10 @@ func (w *Writer) saveFinished() error {
 	}
 	w.hasWork = w.hasWork || slices.ContainsFunc(w.ended.list, func(r *endedRun) bool { return isFinished(&r.Run) })
 	for _, id := range w.fresh {
-		if err := w.files.remove(id); err != nil {
-			return err
+		for number := range 2 {
+			if err := os.Remove(w.Path(id, number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
 	}
 	w.fresh = nil
@@ -292,7 +266,6 @@ func (w *Writer) saveFinished() error {
 // Suspend, in place of Finish, leaves only the checkpoint, to be resumed later. Discard
 // then does nothing.
 func (w *Writer) Suspend() error {
-	w.closeRows()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done = true

@@ -1,77 +1,52 @@
 package rundir
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"io/fs"
 	"math"
-	"math/bits"
 	"os"
 	"path/filepath"
 
-	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 
-// rowsDir holds a file with the rows of each run, a store, until the parquet files are made of
-// them at the end of all runs. A resumed run continues its store.
-//
-// A store is a sequence of blocks: the first letter of the table's name, the length of the rest
-// as a uvarint, the names of the columns as a text, and rows. A row has a value for each column, relative to the row before it in the
-// block and to zeros in the first one: a whole number is the varint of the difference; a real
-// number is the uvarint of the exclusive or of their bits, whose order is reversed; a text is 0
-// if it is the same, else the uvarint of its length plus 1, and its bytes. The checksum of a
-// store is in the log, or in the checkpoint of a run under way.
-const rowsDir = "rows"
-
-// mostBlock is the length of a block in bytes at which it is written.
-const mostBlock = 1 << 16
-
-// storedRows describes a complete store in the log.
-type storedRows struct {
-	SHA256  string `json:"sha256"`            // of the file, in hexadecimal digits
-	Devices int64  `json:"devices,omitempty"` // rows by device
-	Clients int64  `json:"clients,omitempty"` // values by client
-}
-
-// storePath returns the store of the run at a place, in a stage.
-func storePath(stage string, place int) string {
-	return filepath.Join(stage, rowsDir, fmt.Sprintf("%06d.rows", place))
-}
-
-// rowStore writes the rows of a run. Without rows there is no file. It is not safe for
+// rowStore writes the rows of a run into the log, until the parquet files are made of them at the end of all runs.
+// A resumed run continues them. A block has the names of the columns as a text, and records. It is not safe for
 // concurrent use.
 type rowStore struct {
-	path    string
-	file    *os.File // nil before the first block
-	size    int64    // of the blocks so far
-	sum     hash.Hash
+	log     *runLog
+	place   int
+	blocks  int // so far
 	devices rowBlock[results.DeviceRow]
 	clients rowBlock[results.ClientRow]
 	value   results.ClientRow // being written
 	err     error             // the first one
 }
 
-func newRowStore(path string) *rowStore {
-	return &rowStore{
-		path: path, sum: sha256.New(),
-		devices: rowBlock[results.DeviceRow]{table: &devicesTable}, clients: rowBlock[results.ClientRow]{table: &clientsTable},
-	}
+// storedRows are the rows of a run in the log.
+type storedRows struct {
+	Blocks  int   `json:"blocks"`
+	Devices int64 `json:"devices,omitempty"` // rows by device
+	Clients int64 `json:"clients,omitempty"` // values by client
 }
 
 // rowBlock collects rows of a table until they are a block.
 type rowBlock[R any] struct {
 	table *rowTable[R]
 	rows  []byte
-	last  R     // zero before the first one
+	last  R
 	count int64 // rows of the run so far
 	round int   // of the last one
+}
+
+func newRowStore(log *runLog, place int) *rowStore {
+	return &rowStore{
+		log: log, place: place,
+		devices: rowBlock[results.DeviceRow]{table: &devicesTable},
+		clients: rowBlock[results.ClientRow]{table: &valuesTable},
+	}
 }
 
 // begin begins the rows of a round. It returns false for a round that a resumed run replays,
@@ -85,55 +60,34 @@ func (b *rowBlock[R]) begin(round int) bool {
 }
 
 // add adds a row.
-func (b *rowBlock[R]) add(row *R) {
+func (b *rowBlock[R]) add(s *rowStore, row *R) {
+	before := &b.last
 	if len(b.rows) == 0 {
-		b.rows = appendText(b.rows, b.table.names, "")
+		b.rows, before = appendText(b.rows, b.table.names, ""), nil
 	}
-	for i := range b.table.columns {
-		field := b.table.columns[i].Field
-		switch now := field(row).(type) {
-		case *int:
-			b.rows = binary.AppendVarint(b.rows, int64(*now-*field(&b.last).(*int)))
-		case *int64:
-			b.rows = binary.AppendVarint(b.rows, *now-*field(&b.last).(*int64))
-		case *float64:
-			b.rows = binary.AppendUvarint(b.rows, bits.ReverseBytes64(math.Float64bits(*now)^math.Float64bits(*field(&b.last).(*float64))))
-		case *string:
-			b.rows = appendText(b.rows, *now, *field(&b.last).(*string))
-		case *results.Outcome:
-			b.rows = appendText(b.rows, string(*now), string(*field(&b.last).(*results.Outcome)))
-		}
-	}
+	b.rows = appendRecord(b.rows, b.table.columns, row, before)
 	b.last = *row
 	b.count++
+	if len(b.rows) >= mostBlock {
+		b.write(s)
+	}
 }
 
-// appendText appends a text that follows another one.
-func appendText(rows []byte, now, last string) []byte {
-	if now == last {
-		return append(rows, 0)
+// write writes the rows so far as a block.
+func (b *rowBlock[R]) write(s *rowStore) {
+	if len(b.rows) == 0 || s.err != nil {
+		return
 	}
-	return append(binary.AppendUvarint(rows, uint64(len(now))+1), now...)
-}
-
-// take appends the head of the block to head, returns both, and begins the next block.
-func (b *rowBlock[R]) take(head []byte) (header, rows []byte) {
-	if rows = b.rows; len(rows) > 0 {
-		head = binary.AppendUvarint(append(head, b.table.name[0]), uint64(len(rows)))
-	}
-	var zero R
-	b.rows, b.last = b.rows[:0], zero
-	return head, rows
+	s.err = s.log.record(func() { s.log.add(b.table.kind(), s.place, s.blocks, b.rows) })
+	s.blocks++
+	b.rows = b.rows[:0]
 }
 
 // writeDevices writes the rows by device of a round.
 func (s *rowStore) writeDevices(rows []results.DeviceRow) error {
-	if len(rows) == 0 || !s.devices.begin(rows[0].Round) {
-		return s.err
-	}
-	for i := range rows {
-		if s.devices.add(&rows[i]); len(s.devices.rows) >= mostBlock {
-			writeBlock(s, &s.devices)
+	if len(rows) > 0 && s.devices.begin(rows[0].Round) {
+		for i := range rows {
+			s.devices.add(s, &rows[i])
 		}
 	}
 	return s.err
@@ -151,117 +105,124 @@ func (s *rowStore) writeClients(r *results.Round) error {
 				Round: r.Round, TimeS: r.TimeS, Client: int(client), ClientFacts: r.Client(int(client)),
 				Rows: int(m.Rows[k]), Split: m.Split, Name: m.Name, Value: m.Values[k],
 			}
-			if s.clients.add(&s.value); len(s.clients.rows) >= mostBlock {
-				writeBlock(s, &s.clients)
-			}
+			s.clients.add(s, &s.value)
 		}
 	}
 	return s.err
 }
 
-// writeBlock writes the rows so far as a block.
-func writeBlock[R any](s *rowStore, b *rowBlock[R]) {
-	var room [1 + binary.MaxVarintLen64]byte
-	head, rows := b.take(room[:0])
-	if len(rows) > 0 && s.file == nil && s.err == nil {
-		s.open()
-	}
-	for _, part := range [][]byte{head, rows} {
-		if s.err == nil && len(part) > 0 {
-			_, err := s.file.WriteAt(part, s.size)
-			s.size += int64(len(part))
-			s.sum.Write(part)
-			s.fail(err)
-		}
-	}
-}
-
-// open opens the file and keeps the blocks so far.
-func (s *rowStore) open() {
-	err := os.MkdirAll(filepath.Dir(s.path), 0o777)
-	if err == nil {
-		s.file, err = os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE, 0o666)
-	}
-	if err == nil {
-		err = s.file.Truncate(s.size)
-	}
-	s.fail(err)
-}
-
-// sync makes the rows so far durable.
-func (s *rowStore) sync() {
-	writeBlock(s, &s.devices)
-	writeBlock(s, &s.clients)
-	if s.file != nil && s.err == nil {
-		s.fail(s.file.Sync())
-	}
-}
-
-// state codes how far the rows are, for a checkpoint of the run. Writing makes the rows so far
-// durable; reading continues behind them, and must come before the first row.
+// state codes how far the rows are, for a state in the same log. Reading continues behind them, and must
+// come before the first row.
 func (s *rowStore) state(code *state.Coder) {
 	if !code.Reads() {
-		s.sync()
+		s.devices.write(s)
+		s.clients.write(s)
 		code.Fail(s.err)
 	}
-	size, sum := int(s.size), string(s.sum.Sum(nil))
 	devices, clients := int(s.devices.count), int(s.clients.count)
-	for _, n := range []*int{&size, &devices, &s.devices.round, &clients, &s.clients.round} {
+	for _, n := range []*int{&s.blocks, &devices, &s.devices.round, &clients, &s.clients.round} {
 		code.Int(n)
 	}
-	code.String(&sum)
-	if !code.Reads() || code.Err() != nil {
-		return
+	if code.Reads() && code.Err() == nil && (s.blocks < 0 || s.blocks > len(s.log.rows[s.place])) {
+		code.Fail(lackRows(s.place, s.blocks, len(s.log.rows[s.place])))
 	}
-	s.size, s.devices.count, s.clients.count = int64(size), int64(devices), int64(clients)
-	if err := s.restoreSum(); err != nil {
-		code.Fail(err)
-	} else if string(s.sum.Sum(nil)) != sum {
-		code.Fail(fmt.Errorf("%s is corrupt", s.path))
-	}
+	s.devices.count, s.clients.count = int64(devices), int64(clients)
 }
 
-// restoreSum restores the checksum of the blocks so far from the file.
-func (s *rowStore) restoreSum() error {
-	if s.size == 0 {
-		return nil
-	}
-	f, err := input.OpenOwn(s.path, maxTable)
-	if err != nil {
-		return err
-	}
-	_, err = io.CopyN(s.sum, f, s.size)
-	return errors.Join(err, f.Close())
-}
-
-// close completes the file and describes it. It returns the first error.
+// close completes the rows and describes them. It returns the first error.
 func (s *rowStore) close() (storedRows, error) {
-	if s.file == nil && s.size > 0 && s.err == nil { // a resumed run without further rows
-		s.open()
-	}
-	if s.sync(); s.file != nil {
-		s.fail(s.file.Close())
-	} else if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an earlier attempt
-		s.fail(err)
-	}
-	if s.err != nil || s.size == 0 {
-		return storedRows{}, s.err
-	}
-	return storedRows{hex.EncodeToString(s.sum.Sum(nil)), s.devices.count, s.clients.count}, nil
+	s.devices.write(s)
+	s.clients.write(s)
+	return storedRows{s.blocks, s.devices.count, s.clients.count}, s.err
 }
 
-// abandon closes the file of a run that will not end.
-func (s *rowStore) abandon() {
-	if s.file != nil {
-		_ = s.file.Close()
-	}
+// store has the rows of a run that has ended.
+type store struct {
+	run    *results.Run
+	rows   storedRows
+	blocks []block
+	log    *os.File
 }
 
-func (s *rowStore) fail(err error) {
-	if err != nil && s.err == nil {
-		if pe, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pe.Err
+// withStores opens the rows of runs in the log of a stage for a function; nil: those of the runs that have ended.
+func withStores(stage string, runs []*endedRun, use func([]store) error) error {
+	return withBlocks(filepath.Join(stage, logFile), func(f *os.File, r *blockReader) error {
+		p := &progress{rows: rowIndex{}}
+		var err error
+		if runs == nil {
+			if p, err = parseProgress(r); err != nil {
+				return inLog(f.Name(), err)
+			}
+			runs = p.inOrder()
 		}
-		s.err = fmt.Errorf("write %s: %w", s.path, err)
+		for err == nil {
+			var b block
+			if b, _, err = r.next(); err == nil && b.isRows() {
+				err = p.rows.add(b)
+			}
+		}
+		if err != io.EOF {
+			return inLog(f.Name(), err)
+		}
+		var stores []store
+		for _, run := range runs {
+			if n := run.rows.Blocks; n > len(p.rows[run.place]) {
+				return fmt.Errorf("%s: %w", f.Name(), lackRows(run.place, n, len(p.rows[run.place])))
+			} else if n > 0 {
+				stores = append(stores, store{&run.Run, run.rows, p.rows[run.place][:n], f})
+			}
+		}
+		return use(stores)
+	})
+}
+
+// lackRows is the error of a run without all blocks of its rows.
+func lackRows(place, want, has int) error {
+	return fmt.Errorf("run %d must have %d blocks of rows, and has %d", place, want, has)
+}
+
+// eachStored reads the rows of a table in a store. The row is valid until the next.
+func (t *rowTable[R]) eachStored(s *store, each func(*R) error) error {
+	if t.rows != nil {
+		return t.rows(s.run, each)
 	}
+	texts := map[string]string{}
+	from := blockReader{in: s.log, size: math.MaxInt64}
+	for _, b := range s.blocks {
+		if b.kind != t.kind() {
+			continue
+		}
+		content, err := from.contentOf(b)
+		if err == nil {
+			err = t.eachOf(&records{content, texts}, each)
+		}
+		if errors.Is(err, errRecord) || errors.As(err, new(errBlock)) {
+			return fmt.Errorf("%s: block at byte %d: %w", s.log.Name(), b.at-headerSize, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachOf reads the rows of a block.
+func (t *rowTable[R]) eachOf(from *records, each func(*R) error) error {
+	var row R
+	var names string
+	n := from.text(&names)
+	columns, err := results.ColumnsNamed(t.columns, names, &row)
+	if n <= 0 || err != nil {
+		return errRecord
+	}
+	from.left = from.left[n:]
+	for first := true; len(from.left) > 0; first = false {
+		if err := readRecord(from, columns, &row, first); err != nil {
+			return fmt.Errorf("%w: %w", errRecord, err)
+		}
+		if err := each(&row); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,6 +3,8 @@ package rundir
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,49 +14,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/racetest"
-	"fedsim/internal/tools/rng"
 	"fedsim/internal/tools/state"
 	"fedsim/results"
 )
 
-// readStore returns the rows of a table in a store.
-func readStore[R any](t interface {
-	Helper()
-	Fatal(...any)
-}, table *rowTable[R], path string, stored storedRows) (rows []R) {
-	t.Helper()
-	err := table.eachStored(&store{nil, path, stored}, func(row *R) error {
-		rows = append(rows, *row)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
-}
-
 // anyDevice draws a row by device of a round.
 func anyDevice(t *rapid.T, round int) results.DeviceRow {
-	number := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1), math.NaN(), 1, math.SmallestNonzeroFloat64}))
+	number := rapid.OneOf(rapid.Float64(),
+		rapid.SampledFrom([]float64{0, math.Copysign(0, -1), math.Inf(1), math.NaN(), 1, math.SmallestNonzeroFloat64}))
 	r := results.DeviceRow{Round: round, Outcome: rapid.SampledFrom(results.Outcomes).Draw(t, "outcome")}
 	for _, field := range []*int{&r.Device, &r.Attempts, &r.Responses, &r.Taken, &r.Dropped, &r.Late} {
 		*field = rapid.IntRange(0, math.MaxInt).Draw(t, "count")
 	}
 	r.Steps = rapid.Int64Range(0, math.MaxInt64).Draw(t, "steps")
-	for _, field := range []*float64{&r.TimeS, &r.ResponseS, &r.DownlinkS, &r.ComputeS, &r.UplinkS, &r.PollS, &r.WaitS, &r.UnavailableS, &r.DepletedS, &r.Theta, &r.FLOPs, &r.BytesDown, &r.BytesUp, &r.EnergyJ} {
+	for _, field := range []*float64{&r.TimeS, &r.ResponseS, &r.DownlinkS, &r.ComputeS, &r.UplinkS, &r.PollS, &r.WaitS,
+		&r.UnavailableS, &r.DepletedS, &r.Theta, &r.FLOPs, &r.BytesDown, &r.BytesUp, &r.EnergyJ} {
 		*field = number.Draw(t, "number")
 	}
 	return r
 }
 
-// Any rows read back bit for bit, those of both tables from one file, also when the run was
-// interrupted: rows behind the checkpoint are lost, and those of replayed rounds are not repeated.
-func TestStoresReadBack(t *testing.T) {
+// Any rows read back bit for bit, those of both tables from one log, also when the run was killed and resumed: rows
+// behind the checkpoint are replaced, and those of replayed rounds are not repeated.
+func TestRowsReadBack(t *testing.T) {
 	racetest.Skip(t, "compares formats, which one goroutine writes")
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "rows", "x")
+	root, number := t.TempDir(), 0
+	run := syntheticRuns()[0]
 	rapid.Check(t, func(t *rapid.T) {
 		var devices [][]results.DeviceRow
 		var values []results.Round
@@ -72,100 +59,104 @@ func TestStoresReadBack(t *testing.T) {
 			devices, wantDevices = append(devices, rows), append(wantDevices, rows...)
 			m := results.ClientMetric{Split: "test", Name: rapid.String().Draw(t, "name")}
 			x := results.Round{Round: h, TimeS: float64(h), Client: func(k int) results.ClientFacts {
-				return results.ClientFacts{Class: strings.Repeat("slow ", k), Updates: k, ComputeS: math.NaN(), TransferS: 0.1 * float64(k)}
+				return results.ClientFacts{Class: strings.Repeat("slow ", k), Updates: k, ComputeS: math.NaN(),
+					TransferS: 0.1 * float64(k)}
 			}}
 			for k := range rapid.IntRange(0, 4).Draw(t, "clients") {
-				m.Clients, m.Rows, m.Values = append(m.Clients, int32(k)), append(m.Rows, int32(h)), append(m.Values, rapid.Float64().Draw(t, "value"))
-				wantClients = append(wantClients, results.ClientRow{Round: h, TimeS: x.TimeS, Client: k, ClientFacts: x.Client(k), Rows: h, Split: m.Split, Name: m.Name, Value: m.Values[k]})
+				m.Clients, m.Rows, m.Values = append(m.Clients, int32(k)), append(m.Rows, int32(h)),
+					append(m.Values, rapid.Float64().Draw(t, "value"))
+				wantClients = append(wantClients,
+					results.ClientRow{Round: h, TimeS: x.TimeS, Client: k, ClientFacts: x.Client(k), Rows: h,
+						Split: m.Split, Name: m.Name, Value: m.Values[k]})
 			}
 			if len(m.Clients) > 0 {
 				x.ClientMetrics = []results.ClientMetric{m}
 			}
 			values = append(values, x)
 		}
-		write := func(s *rowStore, h int, values []results.Round) {
-			if err := errors.Join(s.writeClients(&values[h]), s.writeDevices(devices[h])); err != nil {
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		s := newRowStore(path)
-		var saved bytes.Buffer
-		stop := rapid.IntRange(-1, len(devices)-1).Draw(t, "saved") // -1: never
+		number++
+		dir := filepath.Join(root, fmt.Sprint(number))
+		w, err := Create(dir, false, resumable())
+		must(err)
+		for range rapid.IntRange(0, 2).Draw(t, "kills") {
+			saved, killed := rapid.IntRange(-1, len(devices)-1).Draw(t, "saved"),
+				rapid.IntRange(0, len(devices)-1).Draw(t, "killed")
+			rows := beginAgain(t, w, run)
+			for h := range killed + 1 {
+				must(errors.Join(rows.Round(&values[h]), rows.Devices(devices[h])))
+				if h == saved {
+					must(w.Save(run.ID, func(out io.Writer) error {
+						code := state.Writing(out)
+						rows.State(code)
+						return code.Err()
+					}))
+				}
+			}
+			if rapid.Bool().Draw(t, "flushed") {
+				rows.store.devices.write(rows.store)
+				must(w.log.flush())
+			}
+			kill(t, w)
+			left, err := OpenCheckpoint(dir)
+			must(err)
+			w, err = left.Resume(resumable(), placesOf([]results.Run{run}))
+			must(err)
+		}
+		rows := beginAgain(t, w, run)
 		for h := range devices {
-			if write(s, h, values); h == stop {
-				s.state(state.Writing(&saved))
-			}
+			must(errors.Join(rows.Round(&values[h]), rows.Devices(devices[h])))
 		}
-		if stop >= 0 {
-			s.sync() // what follows the checkpoint may be there or not
-			s.abandon()
-			s = newRowStore(path)
-			code := state.Reading(&saved)
-			if s.state(code); code.Err() != nil {
-				t.Fatal(code.Err())
-			}
-			for h := range devices {
-				write(s, h, values)
-			}
+		must(rows.End(run))
+		stage, err := w.Stage()
+		must(err)
+		var gotDevices []results.DeviceRow
+		var gotClients []results.ClientRow
+		if err := Devices(stage,
+			func(_ string, row *results.DeviceRow) error {
+				gotDevices = append(gotDevices, *row)
+				return nil
+			}); !errors.Is(err, ErrNoDevices) {
+			must(err)
 		}
-		stored, err := s.close()
-		if err != nil || stored.Devices != int64(len(wantDevices)) || stored.Clients != int64(len(wantClients)) {
-			t.Fatalf("%+v, want %d and %d rows: %v", stored, len(wantDevices), len(wantClients), err)
+		if err := Clients(stage, "",
+			func(row *results.ClientRow) error { gotClients = append(gotClients, *row); return nil }); !errors.Is(err,
+			ErrNoClients) {
+			must(err)
 		}
-		if there := exists(path); there != (stored.SHA256 != "") || there != (len(wantDevices)+len(wantClients) > 0) {
-			t.Fatalf("a file: %t, %+v", there, stored)
-		} else if !there {
-			return
-		}
-		if d := cmp.Diff(wantDevices, readStore(t, &devicesTable, path, stored), sameBits); d != "" {
+		if d := cmp.Diff(wantDevices, gotDevices, sameBits); d != "" {
 			t.Fatal(d)
 		}
-		if d := cmp.Diff(wantClients, readStore(t, &clientsTable, path, stored), sameBits); d != "" {
+		if d := cmp.Diff(wantClients, gotClients, sameBits); d != "" {
 			t.Fatal(d)
 		}
+		must(w.Discard())
+		must(os.RemoveAll(dir))
 	})
 }
 
-// A spoilt store is an error that names it, whatever it holds: never a panic.
-func FuzzStore(f *testing.F) {
-	path := filepath.Join(f.TempDir(), "x")
-	run := namedRun()
-	s := newRowStore(path)
-	for h, rows := range deviceRows(&run, 3) {
-		x := run.Rounds[h]
-		x.ClientMetrics, x.Client = clientValues()[h], clientOf(h)
-		if err := errors.Join(s.writeDevices(rows), s.writeClients(&x)); err != nil {
-			f.Fatal(err)
+// beginAgain begins a run, and continues its rows behind its state if there is one.
+func beginAgain(t *rapid.T, w *Writer, run results.Run) *rows {
+	r, err := w.Begin(0, run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := w.Load(run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content != nil {
+		code := state.Reading(bytes.NewReader(content))
+		if r.State(code); code.Err() != nil {
+			t.Fatal(code.Err())
 		}
 	}
-	stored, err := s.close()
-	if err != nil {
-		f.Fatal(err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(content)
-	f.Add(content[:len(content)/2])
-	r := rng.New(1, rng.Synthetic, 0, 0)
-	for range 100 {
-		spoilt := bytes.Clone(content)
-		spoilt[r.IntN(len(spoilt))] ^= 1 << r.IntN(8)
-		f.Add(spoilt)
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		filetest.Write(t, path, text)
-		of := &store{&run, path, stored}
-		for _, err := range []error{
-			devicesTable.eachStored(of, func(*results.DeviceRow) error { return nil }),
-			clientsTable.eachStored(of, func(*results.ClientRow) error { return nil }),
-		} {
-			if same := bytes.Equal(text, content); same != (err == nil) || err != nil && (!errors.Is(err, errStore) || !strings.HasPrefix(err.Error(), path+": ")) {
-				t.Fatal(err)
-			}
-		}
-	})
+	return r.(*rows)
 }
 
 // When the parquet files cannot be written no run is lost: the resumed one has the same bytes.
@@ -179,7 +170,7 @@ func TestRowsOutliveAFailedFinish(t *testing.T) {
 	}
 	whole := filepath.Join(t.TempDir(), "whole")
 	finish(t, full(whole), Complete)
-	for _, name := range parquetFiles {
+	for _, name := range []string{roundsFile, metricsFile, devicesParquet, valuesParquet} {
 		dir := filepath.Join(t.TempDir(), "run")
 		w := full(dir)
 		if err := os.Mkdir(filepath.Join(w.stage(), name), 0o777); err != nil {
@@ -206,8 +197,8 @@ func TestRowsOutliveAFailedFinish(t *testing.T) {
 	}
 }
 
-// The rows of an unfinished run take at most twice the room of the parquet file.
-func TestStoresTakeLittleRoom(t *testing.T) {
+// The log of an unfinished run with rows takes at most twice the room of the parquet file.
+func TestRowsTakeLittleRoom(t *testing.T) {
 	t.Parallel()
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	run := syntheticRuns()[0]
@@ -215,7 +206,8 @@ func TestStoresTakeLittleRoom(t *testing.T) {
 	if err := add(w, 0, run); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.Stat(storePath(w.stage(), 0))
+	flush(t, w)
+	before, err := os.Stat(w.log.path)
 	if err != nil {
 		t.Fatal(err)
 	}

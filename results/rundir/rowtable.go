@@ -17,8 +17,7 @@ import (
 )
 
 // rowTable is a table that may exceed the memory: a parquet file, and in an unfinished run
-// directory the stores of the finished runs. Its rows are of type R; they name their run, whose
-// settings are in runs.csv.
+// directory blocks of the log. Its rows are of type R; they name their run.
 type rowTable[R any] struct {
 	name    string
 	file    string
@@ -26,18 +25,25 @@ type rowTable[R any] struct {
 	remedy  string
 	columns []results.Column[R] // after those that identify the run
 	names   string              // of columns, see results.ColumnNames
-	count   func(storedRows) int64
-	client  func(*R) int // the number of the client, whose name is in the last column where the data have it
+	keys    []string            // swept keys, which rows have, too
+	count   func(*store) int64
+	rows    func(*results.Run, func(*R) error) error // of a table whose rows runs hold; nil: the log has them
+	client  func(*R) int                             // the number of the client; nil: the table has no names of clients
 }
 
 var (
 	devicesTable = rowTable[results.DeviceRow]{
-		name: "devices", file: devicesParquet, absent: ErrNoDevices, remedy: "run.devices = true makes them", columns: results.DeviceColumns, names: results.ColumnNames(results.DeviceColumns),
-		count: func(s storedRows) int64 { return s.Devices }, client: func(r *results.DeviceRow) int { return r.Device },
+		name: "devices", file: devicesParquet, absent: ErrNoDevices, remedy: "run.devices = true makes them",
+		columns: results.DeviceColumns, names: results.ColumnNames(results.DeviceColumns),
+		count:  func(s *store) int64 { return s.rows.Devices },
+		client: func(r *results.DeviceRow) int { return r.Device },
 	}
-	clientsTable = rowTable[results.ClientRow]{
-		name: "clients", file: clientsParquet, absent: ErrNoClients, remedy: "set run.client_metrics; learners report their own", columns: results.ClientColumns, names: results.ColumnNames(results.ClientColumns),
-		count: func(s storedRows) int64 { return s.Clients }, client: func(r *results.ClientRow) int { return r.Client },
+	valuesTable = rowTable[results.ClientRow]{
+		name: "client_values", file: valuesParquet, absent: ErrNoClients,
+		remedy: "set run.client_metrics; learners report their own", columns: results.ClientColumns,
+		names:  results.ColumnNames(results.ClientColumns),
+		count:  func(s *store) int64 { return s.rows.Clients },
+		client: func(r *results.ClientRow) int { return r.Client },
 	}
 )
 
@@ -58,12 +64,12 @@ func Devices(dir string, each func(run string, row *results.DeviceRow) error) er
 // Clients reads the values by client of a run like Devices, in the order of rounds, metrics and
 // clients. A run without them has no rows.
 func Clients(dir, run string, each func(*results.ClientRow) error) error {
-	return clientsTable.each(dir, run, func(_ *results.Run, row *results.ClientRow) error { return each(row) })
+	return valuesTable.each(dir, run, func(_ *results.Run, row *results.ClientRow) error { return each(row) })
 }
 
 // all returns all columns.
 func (t *rowTable[R]) all() []column {
-	return append(identityColumns(nil), columnsOf(t.columns)...)
+	return append(identityColumns(t.keys), columnsOf(t.columns)...)
 }
 
 // nameColumn is the last column of a file with runs on data that name their clients.
@@ -77,43 +83,44 @@ func (t *rowTable[R]) named(names bool) []column {
 	return t.all()
 }
 
-// each reads the rows of all runs in their order, or those of one run. It calls the function with
+// kind returns the kind of the blocks with rows of the table.
+func (t *rowTable[R]) kind() byte { return t.name[0] }
+
+// each reads the rows of all runs of a directory in their order, or those of one run. It calls the function with
 // the run, of which the columns that identify it are set, and the row, which is valid until the
 // next. It returns the first error of the function.
 func (t *rowTable[R]) each(dir, run string, each func(run *results.Run, row *R) error) error {
-	stores, staged, err := t.stores(dir)
-	if !staged && err == nil {
-		return t.eachInFile(dir, run, each)
+	if isStage(dir) {
+		return t.inStage(dir, func(stores []store) (err error) {
+			for i := range stores {
+				if s := &stores[i]; err == nil && (run == "" || run == s.run.ID) {
+					err = t.eachStored(s, func(row *R) error { return each(s.run, row) })
+				}
+			}
+			return err
+		})
 	}
-	for i := range stores {
-		if s := &stores[i]; err == nil && (run == "" || run == s.run.ID) {
-			err = t.eachStored(s, func(row *R) error { return each(s.run, row) })
-		}
+	if err := t.require(dir); err != nil {
+		return err
 	}
-	return err
+	return t.eachInFile(dir, run, each)
 }
 
-// stores returns the stores with rows of the table in a stage; staged is false for another
-// directory, which has the file.
-func (t *rowTable[R]) stores(dir string) (stores []store, staged bool, err error) {
-	if !isStage(dir) {
-		return nil, false, t.require(dir)
-	}
-	p, err := readLog(dir)
-	if err != nil {
-		return nil, true, err
-	}
-	if stores = t.of(storesOf(dir, p.inOrder())); len(stores) == 0 {
-		err = fmt.Errorf("%s: %w: %s", dir, t.absent, t.remedy)
-	}
-	return stores, true, err
+// inStage opens the stores with rows of the table in a stage for a function.
+func (t *rowTable[R]) inStage(dir string, use func([]store) error) error {
+	return withStores(dir, nil, func(stores []store) error {
+		if stores = t.of(stores); len(stores) == 0 {
+			return fmt.Errorf("%s: %w: %s", dir, t.absent, t.remedy)
+		}
+		return use(stores)
+	})
 }
 
 // of returns the stores with rows of the table.
 func (t *rowTable[R]) of(stores []store) (own []store) {
-	for _, s := range stores {
-		if t.count(s.rows) > 0 {
-			own = append(own, s)
+	for i := range stores {
+		if t.count(&stores[i]) > 0 {
+			own = append(own, stores[i])
 		}
 	}
 	return own
@@ -152,9 +159,10 @@ func (t *rowTable[R]) eachInFile(dir, run string, each func(run *results.Run, ro
 				}
 				for i, at := range at[len(head):] {
 					c := &t.columns[i]
-					value := results.Unknown(c.Type())
+					before := c.Get(&row)
+					value := results.Unknown(before.Type())
 					if at >= 0 {
-						value = recordValue(values[at], c.Get(&row))
+						value = recordValue(values[at], before)
 					}
 					if err := c.Check(value); err != nil {
 						return fmt.Errorf("%s = %q: %w", c.Name, formatValue(value, c.Unit), err)
@@ -177,7 +185,8 @@ var errOtherRun = errors.New("the row group is of another run")
 // identityOf returns the run that the values of a row at the places of its columns identify.
 func identityOf(values []parquet.Value, at []int) results.Run {
 	text := func(i int) string { return string(values[at[i]].ByteArray()) }
-	return results.Run{ID: text(0), Experiment: text(1), Method: text(2), Algorithm: text(3), Seed: values[at[len(identityHead)]].Uint64()}
+	return results.Run{ID: text(0), Experiment: text(1), Method: text(2), Algorithm: text(3),
+		Seed: values[at[len(at)-1]].Uint64()}
 }
 
 // groupsAtOnce is the number of row groups that are made at the same time.
@@ -193,7 +202,8 @@ type rowGroup[R any] struct {
 // writeParquet writes the rows of stores as a parquet file with row groups of one run each, which
 // it makes on several cores.
 func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store) error {
-	names := slices.ContainsFunc(t.of(stores), func(s store) bool { return s.run.Data.NamesClients() })
+	names := t.client != nil &&
+		slices.ContainsFunc(t.of(stores), func(s store) bool { return s.run.Data.NamesClients() })
 	file := newParquet(out, t.name, version, t.named(names))
 	var (
 		groups []rowGroup[R] // oldest first
@@ -209,7 +219,7 @@ func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store
 		return err
 	}
 	for _, s := range t.of(stores) {
-		left := t.count(s.rows)
+		left := t.count(&s)
 		var rows []R
 		err := t.eachStored(&s, func(row *R) error {
 			if n := len(spare); rows == nil && n > 0 {
@@ -227,7 +237,7 @@ func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store
 			return commit(groupsAtOnce - 1)
 		})
 		if err == nil && left != 0 {
-			err = fmt.Errorf("%s: %w: it has %d rows less than the log says", s.path, errStore, left)
+			err = fmt.Errorf("%s: run %q has %d rows less than its end says", s.log.Name(), s.run.ID, left)
 		}
 		if err != nil {
 			return err
@@ -238,21 +248,20 @@ func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store
 
 // fill writes the rows of a row group, with the names of clients if the file has them.
 func (t *rowTable[R]) fill(to parquet.RowWriter, run *results.Run, rows []R, names bool) error {
-	head := len(identityColumns(nil))
+	head := len(identityColumns(t.keys))
 	p := newParquetRows(to, len(t.named(names)))
-	p.identify(run)
-	var row R
-	fields := fieldsOf(t.columns, &row)
+	p.identify(run, t.keys)
+	var row *R
 	set := func(values parquet.Row) {
-		for k, field := range fields {
-			values[head+k] = p.field(field, head+k)
+		for k := range t.columns {
+			values[head+k] = p.value(t.columns[k].Get(row), head+k)
 		}
-		if last := head + len(fields); names {
-			values[last] = p.text(clientName(run.Data, t.client(&row)), last)
+		if last := head + len(t.columns); names {
+			values[last] = p.text(clientName(run.Data, t.client(row)), last)
 		}
 	}
 	for i := range rows {
-		row = rows[i]
+		row = &rows[i]
 		if err := p.write(set); err != nil {
 			return err
 		}
@@ -260,13 +269,38 @@ func (t *rowTable[R]) fill(to parquet.RowWriter, run *results.Run, rows []R, nam
 	return p.flush()
 }
 
-// fieldsOf returns pointers to the fields of a row, in the order of columns.
-func fieldsOf[R any](columns []results.Column[R], row *R) []any {
-	fields := make([]any, len(columns))
-	for i := range fields {
-		fields[i] = columns[i].Field(row)
+// table returns the table as cells, with the names of clients if it has them.
+func (t *rowTable[R]) table(names bool, rows func(each func(*results.Run, *R) error) error) table {
+	return table{columns: t.named(names), rows: func(yield func([]string) error) error {
+		var cells []string
+		return rows(func(run *results.Run, row *R) error {
+			cells = appendCells(appendIdentity(cells[:0], run, t.keys), t.columns, row)
+			if names {
+				cells = append(cells, clientName(run.Data, t.client(row)))
+			}
+			return yield(cells)
+		})
+	}}
+}
+
+// exportRuns writes the rows that runs hold in a format.
+func (t *rowTable[R]) exportRuns(w io.Writer, r *Results, format string) error {
+	stores := t.of(storesOf(r.Runs))
+	switch {
+	case len(stores) == 0 && t.absent != nil:
+		return fmt.Errorf("%s: %w: %s", r.Dir, t.absent, t.remedy)
+	case format == "parquet":
+		return t.writeParquet(w, r.Manifest.Version, stores)
 	}
-	return fields
+	return t.table(false, func(each func(*results.Run, *R) error) error {
+		for i := range stores {
+			run := stores[i].run
+			if err := t.rows(run, func(row *R) error { return each(run, row) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	}).write(w, format, "")
 }
 
 // export writes the rows in a format, one by one.
@@ -280,27 +314,22 @@ func (t *rowTable[R]) export(w io.Writer, dir, format string) error {
 		for _, run := range m.runs() {
 			of[run.ID] = run.Data
 		}
-		return table{name: t.name, columns: t.named(names), rows: func(yield func([]string) error) error {
-			var cells []string
+		return t.table(names, func(each func(run *results.Run, row *R) error) error {
 			return t.each(dir, "", func(run *results.Run, row *R) error {
-				cells = appendCells(appendIdentity(cells[:0], run, nil), t.columns, row)
-				if names {
-					cells = append(cells, clientName(of[run.ID], t.client(row)))
-				}
-				return yield(cells)
+				run.Data = of[run.ID]
+				return each(run, row)
 			})
-		}}.write(w, format, "")
+		}).write(w, format, "")
 	}
-	stores, staged, err := t.stores(dir)
-	if err != nil {
-		return err
-	}
-	if staged {
+	if isStage(dir) {
 		m, err := ReadManifest(dir)
 		if err != nil {
 			return err
 		}
-		return t.writeParquet(w, m.Version, stores)
+		return t.inStage(dir, func(stores []store) error { return t.writeParquet(w, m.Version, stores) })
+	}
+	if err := t.require(dir); err != nil {
+		return err
 	}
 	f, err := input.OpenOwn(filepath.Join(dir, t.file), maxTable)
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"fedsim/results"
 )
 
-// Stage is the progress log of an unfinished run directory, which may have some of the
+// Stage is the log of an unfinished run directory, which may have some of the
 // runs of its scenario.
 type Stage struct {
 	Writing bool // a process works on it; its reader knows
 	log     *progress
 }
 
-// ReadStage reads the progress log of an unfinished run directory. Unlike [ReadLive] it
+// ReadStage reads the log of an unfinished run directory. Unlike [ReadLive] it
 // tests no lock, because a process on another machine may write to the directory. It
 // follows no links. The error of a directory without a log wraps fs.ErrNotExist.
 func ReadStage(dir string) (*Stage, error) {
-	path := filepath.Join(dir, stageDir, progressFile)
+	path := filepath.Join(dir, stageDir, logFile)
 	for _, name := range []string{dir, filepath.Join(dir, stageDir), path} {
 		if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return nil, fmt.Errorf("%s is a link, and no run makes links: remove it", name)
@@ -35,7 +35,7 @@ func ReadStage(dir string) (*Stage, error) {
 
 // StatStage describes the file that [ReadStage] reads.
 func StatStage(dir string) (fs.FileInfo, error) {
-	return os.Stat(filepath.Join(dir, stageDir, progressFile))
+	return os.Stat(filepath.Join(dir, stageDir, logFile))
 }
 
 // Union returns the runs of several stages of one scenario as one run directory, in the

@@ -62,20 +62,23 @@ func TestUnion(t *testing.T) {
 		return l
 	}
 	l := look(true)
-	if l.Status != Writing || l.Manifest.State != Running || l.Total != 3 || !l.Manifest.Clock.Started.Equal(early) || l.Manifest.Data != about.Data {
+	if l.Status != Writing || l.Manifest.State != Running || l.Total != 3 || !l.Manifest.Clock.Started.Equal(early) ||
+		l.Manifest.Data != about.Data {
 		t.Errorf("%+v", l)
 	}
 	var got []string
 	for _, r := range l.Runs {
 		got = append(got, r.ID+" "+string(r.Status))
 	}
-	if want := []string{runs[0].ID + " " + string(results.UnderWay), runs[2].ID + " " + string(runs[2].Status)}; !slices.Equal(got, want) {
+	if want := []string{runs[0].ID + " " + string(results.UnderWay),
+		runs[2].ID + " " + string(runs[2].Status)}; !slices.Equal(got, want) {
 		t.Errorf("%v: must be %v", got, want)
 	}
 	if len(l.Runs[0].Rounds) != 2 || len(l.Runs[1].Rounds) != len(runs[2].Rounds) {
 		t.Errorf("%d and %d rounds", len(l.Runs[0].Rounds), len(l.Runs[1].Rounds))
 	}
-	if l := look(false); l.Status != Stopped || l.Manifest.State != Incomplete || l.Runs[0].Status != results.Interrupted {
+	if l := look(false); l.Status != Stopped || l.Manifest.State != Incomplete ||
+		l.Runs[0].Status != results.Interrupted {
 		t.Errorf("without a writer: %s, %s, %s", l.Status, l.Manifest.State, l.Runs[0].Status)
 	}
 	about.Scenario = []byte("other")
@@ -99,7 +102,7 @@ func TestReadStageErrors(t *testing.T) {
 	if _, err := ReadStage(link); err == nil || !strings.Contains(err.Error(), "is a link") {
 		t.Errorf("a link: %v", err)
 	}
-	filetest.Write(t, filepath.Join(root, "x", stageDir, progressFile), "{}\n")
+	filetest.Write(t, filepath.Join(root, "x", stageDir, logFile), "{}\n")
 	if _, err := ReadStage(filepath.Join(root, "x")); err == nil || !strings.Contains(err.Error(), "is corrupt") {
 		t.Errorf("a corrupt log: %v", err)
 	}

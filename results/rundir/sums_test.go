@@ -26,7 +26,7 @@ func TestFilesOfAnotherRunAreNoticed(t *testing.T) {
 		write(dir, state, about, 0.25)
 		about.Scenario = append(about.Scenario, "# another\n"...)
 		write(other, state, about, 0.25000000000000006)
-		for _, name := range []string{scenarioFile, roundsFile, roundsParquet} {
+		for _, name := range []string{scenarioFile, roundsFile} {
 			path := filepath.Join(dir, name)
 			own := filetest.Read(t, path)
 			filetest.Write(t, path, filetest.Read(t, filepath.Join(other, name)))
@@ -47,7 +47,7 @@ func TestFilesOfAnotherRunAreNoticed(t *testing.T) {
 			filetest.Write(t, path, own)
 		}
 		readDir(t, dir)
-		if err := os.Remove(filepath.Join(dir, roundsParquet)); err != nil {
+		if err := os.Remove(filepath.Join(dir, runsFile)); err != nil {
 			t.Fatal(err)
 		}
 		readDir(t, dir) // nobody needs it
@@ -58,7 +58,8 @@ func TestFilesOfAnotherRunAreNoticed(t *testing.T) {
 func TestFiguresOfAScenarioMayChange(t *testing.T) {
 	t.Parallel()
 	about := testAbout()
-	const text = "[run]\nrounds = 3\n[[experiment]]\nname = \"a\"\n[experiment.figure]\nx = \"time_s\"\n[[experiment.figures]]\ny = \"gap\"\n[[experiment.axis]]\nname = \"b\"\n"
+	const text = "[run]\nrounds = 3\n[[experiment]]\nname = \"a\"\n[experiment.figure]\nx = \"time_s\"\n" +
+		"[[experiment.figures]]\ny = \"gap\"\n[[experiment.axis]]\nname = \"b\"\n"
 	about.Scenario = []byte(text)
 	dir := filepath.Join(t.TempDir(), "run")
 	w := create(t, dir, false, about)
@@ -69,7 +70,8 @@ func TestFiguresOfAScenarioMayChange(t *testing.T) {
 		ok       bool
 	}{
 		{"time_s", "round", true}, {"gap", "primal", true}, {"x = \"time_s\"\n", "", true},
-		{"rounds = 3", "rounds = 4", false}, {"name = \"b\"", "name = \"c\"", false}, {"name = \"a\"", "name = \"c\"", false},
+		{"rounds = 3", "rounds = 4", false}, {"name = \"b\"", "name = \"c\"", false},
+		{"name = \"a\"", "name = \"c\"", false},
 	} {
 		filetest.Write(t, filepath.Join(dir, scenarioFile), []byte(strings.Replace(text, c.old, c.new, 1)))
 		if _, err := Read(dir); (err == nil) != c.ok {

@@ -64,17 +64,22 @@ func syntheticRuns() []results.Run {
 		for _, m := range []struct {
 			name, algorithm string
 			rate, work      float64
-		}{{"MOCHA", "mocha", 0.4, 0.125}, {"CoCoA", "cocoa", 0.38, 1.5}, {"Mb-SDCA", "mb-sdca", 0.08, 0.0625}, {"Mb-SGD", "mb-sgd", 0.05, 0.0625}} {
+		}{{"MOCHA", "mocha", 0.4, 0.125}, {"CoCoA", "cocoa", 0.38, 1.5}, {"Mb-SDCA", "mb-sdca", 0.08, 0.0625},
+			{"Mb-SGD", "mb-sgd", 0.05, 0.0625}} {
 			for seed := uint64(1); seed <= 3; seed++ {
 				add(results.Run{Experiment: "fig1", Method: m.name, Algorithm: m.algorithm, Seed: seed,
-					Point: []results.Setting{{Key: "network", Value: net.name}}, Tuning: results.Tuning{Tuned: []results.Setting{{Key: "mocha.epochs", Value: "5"}}}}, m.rate, 0, net.comm+m.work)
+					Point:  []results.Setting{{Key: "network", Value: net.name}},
+					Tuning: results.Tuning{Tuned: []results.Setting{{Key: "mocha.epochs", Value: "5"}}}}, m.rate, 0,
+					net.comm+m.work)
 			}
 		}
 	}
 	for _, p := range []string{"0", "0.5", "0.9", "never"} {
 		r := results.Run{Experiment: "fig3", Method: "MOCHA", Algorithm: "mocha", Seed: 18446744073709551615,
 			Point: []results.Setting{{Key: "faults.drop_probability", Value: p}}, Real: true}
-		r.Data = &results.DataSet{Name: "mine", Labels: []results.Label{{Value: 0, Class: "a"}, {Value: 1, Class: "b <c>"}}, DroppedRows: 2, MissingValues: 3}
+		r.Data = &results.DataSet{Name: "mine",
+			Labels: []results.Label{{Value: 0, Class: "a"}, {Value: 1, Class: "b <c>"}}, DroppedRows: 2,
+			MissingValues: 3}
 		if p == "never" {
 			r.Data = &results.DataSet{Name: "mine", FilledRows: 1, MissingValues: 1}
 		}

@@ -1,17 +1,19 @@
 package rundir
 
 import (
+	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
 
 	"fedsim/internal/tools/input"
+	"fedsim/internal/tools/plainjson"
 )
 
 // ErrTake is wrapped by the errors of Take about files that do not fit.
@@ -37,7 +39,7 @@ func (w *Writer) Take(ctx context.Context, place func(id string) (int, bool), fr
 		logs, failed := make([]*progress, len(dirs)), make([]error, len(dirs))
 		var reading sync.WaitGroup
 		for i, dir := range dirs {
-			reading.Go(func() { logs[i], failed[i] = readProgress(filepath.Join(dir, stageDir, progressFile)) })
+			reading.Go(func() { logs[i], failed[i] = readProgress(filepath.Join(dir, stageDir, logFile), false) })
 		}
 		reading.Wait()
 		for i, dir := range dirs {
@@ -55,6 +57,14 @@ func (w *Writer) Lack(absent []string) { w.absent = absent }
 // Absent returns what Lack recorded.
 func (w *Writer) Absent() []string { return w.absent }
 
+// Settle records what seeds have settled, for the manifest: see Manifest.Settle.
+func (w *Writer) Settle(report any) error {
+	var b bytes.Buffer
+	err := plainjson.Line(&b, report)
+	w.settled = bytes.TrimSpace(b.Bytes())
+	return err
+}
+
 // taking is a call of Take, during which the runs are in no order.
 type taking struct {
 	*Writer
@@ -65,12 +75,12 @@ type taking struct {
 // take takes the runs of a directory with a log, or with the error of reading it.
 func (t *taking) take(dir string, p *progress, err error) error {
 	other := &Writer{dir: dir}
-	for _, folder := range []string{dir, other.stage(), filepath.Join(other.stage(), modelsDir), filepath.Join(other.stage(), rowsDir)} {
+	for _, folder := range []string{dir, other.stage(), filepath.Join(other.stage(), modelsDir)} {
 		if err := input.RequireFolder(folder); err != nil {
 			return fmt.Errorf("%w: %w", ErrTake, err)
 		}
 	}
-	path := filepath.Join(other.stage(), progressFile)
+	path := filepath.Join(other.stage(), logFile)
 	refused := func(format string, arguments ...any) error {
 		return refuseTake(path, dir, fmt.Sprintf(format, arguments...))
 	}
@@ -80,7 +90,8 @@ func (t *taking) take(dir string, p *progress, err error) error {
 	case err != nil:
 		return refused("%v", err)
 	case p.head.Manifest.Numerics != Numerics:
-		return refused("it is of fedsim %s, and this is %s: %s", p.head.Manifest.Version, t.about.Version, otherNumerics(uint64(p.head.Manifest.Numerics), Numerics))
+		return refused("it is of fedsim %s, and this is %s: %s", p.head.Manifest.Version, t.about.Version,
+			otherNumerics(uint64(p.head.Manifest.Numerics), Numerics))
 	case p.head.Scenario != string(t.about.Scenario):
 		return refused("it is of another scenario")
 	case p.head.Manifest.Data != t.about.Data: // a file was missing there or is missing here
@@ -99,34 +110,42 @@ func (t *taking) take(dir string, p *progress, err error) error {
 			}
 			continue
 		}
-		if err := t.takeFiles(other, run); err != nil {
+		if err := t.takeRows(path, p.rows[run.place]); errors.As(err, new(errBlock)) {
+			return refused("%v", err)
+		} else if err != nil {
+			return err
+		}
+		if err := t.takeModel(other, run); err != nil {
 			return err
 		}
 		t.taken[run.place] = run
 		t.ended.append(run)
-		t.log.end(run)
+		_ = t.log.record(func() { t.log.addEnd(run) }) // ProgressErr has the error
 	}
 	return nil
 }
 
-// takeFiles links or copies the files of a run, and checks them. Its store is only read, so it is
-// a link where the file system has them. A model is the user's in the end, so it is a copy.
-func (t *taking) takeFiles(other *Writer, run *endedRun) error {
-	if run.rows.SHA256 != "" {
-		from, to := storePath(other.stage(), run.place), storePath(t.stage(), run.place)
-		if err := linkFile(from, to); errors.Is(err, fs.ErrNotExist) {
-			return refuseTake(from, other.dir, noFile)
-		} else if err != nil {
-			return err
-		}
-		sum, err := sumOf(to)
-		if err != nil {
-			return err
-		}
-		if hex.EncodeToString(sum) != run.rows.SHA256 {
-			return refuseTake(from, other.dir, "it is corrupt: its checksum does not match its content")
-		}
+// takeRows copies blocks of rows, and checks them.
+func (t *taking) takeRows(path string, blocks []block) error {
+	if len(blocks) == 0 {
+		return nil
 	}
+	return withBlocks(path, func(_ *os.File, from *blockReader) error {
+		for _, b := range blocks {
+			content, err := from.contentOf(b)
+			if err == nil {
+				err = t.log.record(func() { t.log.add(b.kind, b.place, b.number, content) })
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// takeModel copies and checks the model of a run.
+func (t *taking) takeModel(other *Writer, run *endedRun) error {
 	if run.Model == "" {
 		return nil
 	}

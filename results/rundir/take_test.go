@@ -72,12 +72,13 @@ func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
 	addFull(t, one, every(0, 1)...)
 	finish(t, one, Complete)
 	want := tree(t, one.Dir())
-	for _, name := range []string{devicesParquet, clientsParquet, metricsFile, "models/000004.npy"} {
+	for _, name := range []string{devicesParquet, valuesParquet, metricsFile, "models/000004.npy"} {
 		if want[name] == "" {
 			t.Fatalf("there is no %s", name)
 		}
 	}
-	groups := []string{group(t, resumable(), every(2, 3)...), group(t, resumable(), every(0, 3)...), group(t, resumable(), every(1, 3)...)}
+	groups := []string{group(t, resumable(), every(2, 3)...), group(t, resumable(), every(0, 3)...),
+		group(t, resumable(), every(1, 3)...)}
 	// Run 2 under way in one of them, and finished in two.
 	half := fullRuns()[2]
 	half.Status = results.Interrupted
@@ -119,12 +120,21 @@ func TestTakenRunsEqualThoseOfOneWriter(t *testing.T) {
 // Errors name the file, the cause and the remedy.
 func TestTakeRefuses(t *testing.T) {
 	t.Parallel()
-	flip := func(name ...string) func(dir string) string {
+	flipAt := func(path string, at int) string {
+		text := filetest.Read(t, path)
+		text[at] ^= 1
+		filetest.Write(t, path, text)
+		return path
+	}
+	flip := func(kind byte) func(dir string) string { // the content of a block
 		return func(dir string) string {
-			path := filepath.Join(append([]string{dir, stageDir}, name...)...)
-			text := filetest.Read(t, path)
-			text[len(text)/2] ^= 1
-			filetest.Write(t, path, text)
+			path, at := filepath.Join(dir, stageDir, logFile), 0
+			for _, b := range blocksOf(filetest.Read(t, path)) {
+				if at += len(b); b[0] == kind {
+					return flipAt(path, at-1)
+				}
+			}
+			t.Fatalf("there is no block of kind %c", kind)
 			return path
 		}
 	}
@@ -138,11 +148,12 @@ func TestTakeRefuses(t *testing.T) {
 		}
 	}
 	otherNumbers := func(dir string) string {
-		path := filepath.Join(dir, stageDir, progressFile)
-		filetest.Write(t, path, replacedInLog(filetest.Read(t, path), fmt.Sprintf(`"numerics":%d`, Numerics), `"numerics":9`))
+		path := filepath.Join(dir, stageDir, logFile)
+		filetest.Write(t, path,
+			replacedInLog(filetest.Read(t, path), fmt.Sprintf(`"numerics":%d`, Numerics), `"numerics":9`))
 		return path
 	}
-	log := func(dir string) string { return filepath.Join(dir, stageDir, progressFile) }
+	log := func(dir string) string { return filepath.Join(dir, stageDir, logFile) }
 	otherScenario, otherVersion, otherData := resumable(), resumable(), resumable()
 	otherScenario.Scenario, otherVersion.Version, otherData.Data = []byte("seeds = [2]\n"), "v0.2.0", "csv d.csv"
 	for _, c := range []struct {
@@ -150,22 +161,28 @@ func TestTakeRefuses(t *testing.T) {
 		spoil func(dir string) (path string)
 		want  string
 	}{
-		{resumable(), flip(rowsDir, "000012.rows"), "is corrupt: its checksum"},
-		{resumable(), flip(rowsDir, "000040.rows"), "is corrupt: its checksum"},
-		{resumable(), flip(modelsDir, "000012.npy"), "is corrupt: its hash"},
-		{resumable(), remove(rowsDir, "000012.rows"), "there is no such file"},
-		{resumable(), remove(rowsDir, "000040.rows"), "there is no such file"},
+		{resumable(), flip('d'), "is corrupt at byte "},
+		{resumable(), flip('c'), "is corrupt at byte "},
+		{resumable(), flip('e'), "is corrupt at byte "},
+		{resumable(),
+			func(dir string) string { return flipAt(filepath.Join(dir, stageDir, modelsDir, "000012.npy"), 200) },
+			"is corrupt: its hash"},
 		{resumable(), remove(modelsDir, "000012.npy"), "there is no such file"},
-		{resumable(), remove(progressFile), "there is no such file"},
+		{resumable(), remove(logFile), "there is no such file"},
 		{otherScenario, log, "it is of another scenario"},
-		{otherVersion, otherNumbers, fmt.Sprint("it is of fedsim v0.2.0, and this is v0.1.0: it has numeric version 9 and this version of fedsim has ", Numerics)},
+		{otherVersion, otherNumbers,
+			fmt.Sprint(
+				"it is of fedsim v0.2.0, and this is v0.1.0: it has numeric version 9 and this version of fedsim has ",
+				Numerics)},
 		{otherData, log, `its data are "csv d.csv", and here they are`},
 	} {
 		dir := group(t, c.about, 12, 40)
 		path := c.spoil(dir)
 		w := create(t, filepath.Join(t.TempDir(), "run"), false)
 		err := w.Take(t.Context(), placesOf(fullRuns()), dir)
-		if !errors.Is(err, ErrTake) || !strings.HasPrefix(err.Error(), path+": cannot be merged: ") || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(err.Error(), ": delete "+dir+" to compute its runs again") {
+		if !errors.Is(err, ErrTake) || !strings.HasPrefix(err.Error(), path+": cannot be merged: ") ||
+			!strings.Contains(err.Error(), c.want) ||
+			!strings.HasSuffix(err.Error(), ": delete "+dir+" to compute its runs again") {
 			t.Errorf("%s: %v", path, err)
 		}
 		if err := w.Discard(); err != nil || exists(w.Dir()) {
@@ -180,7 +197,8 @@ func TestTakeRefuses(t *testing.T) {
 	if err := errors.Join(add(other, 1, differs), other.Suspend()); err != nil {
 		t.Fatal(err)
 	}
-	if err := twice.Take(t.Context(), placesOf(fullRuns()), group(t, resumable(), 1), other.Dir()); !errors.Is(err, ErrTake) || !strings.Contains(err.Error(), "differ from those of another directory") {
+	if err := twice.Take(t.Context(), placesOf(fullRuns()), group(t, resumable(), 1), other.Dir()); !errors.Is(err,
+		ErrTake) || !strings.Contains(err.Error(), "differ from those of another directory") {
 		t.Error(err)
 	}
 }
@@ -200,7 +218,7 @@ func TestUnfinishedRunsAreTakenOver(t *testing.T) {
 	}
 	saveText(t, w, "half", "halfway")
 	filetest.Write(t, w.Path("half", 1), "of a program")
-	if err := add(w, 5, fullRuns()[5]); err != nil { // the last line, torn in the copy
+	if err := add(w, 5, fullRuns()[5]); err != nil { // the last block, torn in the copy
 		t.Fatal(err)
 	}
 	if err := w.log.flush(); err != nil {
@@ -211,7 +229,7 @@ func TestUnfinishedRunsAreTakenOver(t *testing.T) {
 	if err := os.CopyFS(torn, os.DirFS(w.Dir())); err != nil {
 		t.Fatal(err)
 	}
-	filetest.Write(t, filepath.Join(torn, stageDir, progressFile), text[:len(text)-9])
+	filetest.Write(t, filepath.Join(torn, stageDir, logFile), text[:len(text)-9])
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := TakeOver(w.Dir(), alive); err != nil {
 		t.Fatal(err)
@@ -279,9 +297,7 @@ func TestTakeOverOfALivingWriter(t *testing.T) {
 	if begun.State(code); code.Err() != nil {
 		t.Fatal(code.Err())
 	}
-	if err := slow.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	flush(t, slow)
 
 	next := filepath.Join(root, "next")
 	if err := TakeOver(slow.Dir(), next); err != nil {
@@ -298,16 +314,16 @@ func TestTakeOverOfALivingWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	continued.store.sync()
+	flush(t, w)
 	if err := begun.Devices(rounds[2]); err != nil { // other rows than those that follow
 		t.Fatal(err)
 	}
-	begun.store.sync()
 	wrong := run
 	wrong.EventHash++
 	if err := begun.End(wrong); err != nil {
 		t.Fatal(err)
 	}
+	flush(t, slow)
 	_ = errors.Join(slow.Checkpoint(), slow.Suspend()) // the directory is gone
 	if err := continued.End(run); err != nil {
 		t.Fatal(err)
@@ -334,13 +350,16 @@ func TestStatesOfAFolder(t *testing.T) {
 	if mine.Has("x") {
 		t.Error("there is a state")
 	}
-	if err := mine.Save("x", func(out io.Writer) error { _, err := out.Write([]byte("seven")); return err }); err != nil {
+	if err := mine.Save("x",
+		func(out io.Writer) error { _, err := out.Write([]byte("seven")); return err }); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := mine.Load("x"); string(b) != "seven" || err != nil || !mine.Has("x") || !exists(filepath.Join(dir, StateFile("x"))) {
+	if b, err := mine.Load("x"); string(b) != "seven" || err != nil || !mine.Has("x") ||
+		!exists(filepath.Join(dir, StateFile("x"))) {
 		t.Errorf("%q, %v", b, err)
 	}
-	if _, err := NewStates(dir, []byte("b")).Load("x"); !errors.Is(err, ErrCheckpoint) || !strings.Contains(err.Error(), "another scenario") {
+	if _, err := NewStates(dir, []byte("b")).Load("x"); !errors.Is(err, ErrCheckpoint) ||
+		!strings.Contains(err.Error(), "another scenario") {
 		t.Error(err)
 	}
 }

@@ -2,20 +2,19 @@
 //
 //	DIR/manifest.json    command, versions, seeds, hashes; an entry for each run
 //	DIR/scenario.toml    the resolved scenario: running it gives the same results
-//	DIR/rounds.csv       a row for each run and round
 //	DIR/runs.csv         a row for each run: its end, and the cost of each target
+//	DIR/rounds.parquet   a row for each run and round
+//	DIR/metrics.parquet  a row for each metric that a learner declares, and round; optional
 //	DIR/clients.csv      a row for each client of a file that names them: number, name, rows, class; optional
-//	DIR/rounds.parquet   rounds.csv with units and descriptions
 //	DIR/devices.parquet  a row for each device and round, see [results.DeviceRow]; optional
-//	DIR/metrics.csv      a row for each metric that a learner declares, and round; optional
-//	DIR/clients.parquet  a row for each value of a metric by client, see [results.ClientRow]; optional
+//	DIR/client_values.parquet  a row for each value of a metric by client, see [results.ClientRow]; optional
 //	DIR/models/          final models; optional
 //	DIR/tables/          tables of prediction errors; optional
 //	DIR/figures/         figures; optional
 //	DIR/report.html      a page about the run; optional
 //
-// A [Writer] records runs in a stage, DIR/.unfinished: all rounds in a log of progress, and the rows
-// of each run by device and by client in a store. At the end it makes the files of them and moves
+// A [Writer] records runs in a stage, DIR/.unfinished: their rounds, their rows by device and by client and the
+// states of those under way in one log. At the end it makes the files of it and moves
 // these to DIR, the manifest last, so a directory with a manifest is complete. [Read] checks all
 // files against each other. Of a stage it reads the runs that have ended, as [Devices], [Clients]
 // and [Export] do. [ReadLive] reads a directory during a run, up to the last second.
@@ -23,8 +22,8 @@
 // [Writer.Take] adds the finished runs of other unfinished directories, to merge them.
 // One process at a time writes to a directory: it holds a lock on DIR/.unfinished/lock.
 //
-// Numbers read back to the same bits, and an empty cell is NaN. The same results give the
-// same bytes, except for the clock of the manifest and the column wall_s.
+// Numbers read back to the same bits, and an empty cell is NaN. A table lacks columns without any value. The same
+// results give the same bytes, except for the clock of the manifest and the column wall_s.
 //
 // The package must not know how the numbers are computed or drawn.
 package rundir
@@ -32,6 +31,7 @@ package rundir
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,13 +53,12 @@ import (
 const (
 	manifestFile   = "manifest.json"
 	scenarioFile   = "scenario.toml"
-	roundsFile     = "rounds.csv"
 	runsFile       = "runs.csv"
 	clientsFile    = "clients.csv"
-	metricsFile    = "metrics.csv"
-	roundsParquet  = "rounds.parquet"
+	roundsFile     = "rounds.parquet"
+	metricsFile    = "metrics.parquet"
 	devicesParquet = "devices.parquet"
-	clientsParquet = "clients.parquet"
+	valuesParquet  = "client_values.parquet"
 	figuresDir     = "figures"
 	tablesDir      = "tables"
 	stageDir       = ".unfinished"
@@ -68,9 +67,6 @@ const (
 // ReportFile is the page about a run in its directory. A new run in the directory removes
 // it.
 const ReportFile = "report.html"
-
-// parquetFiles are the parquet files that a run directory may hold.
-var parquetFiles = []string{roundsParquet, devicesParquet, clientsParquet}
 
 var (
 	// ErrExists is wrapped by the error of Create for a directory with a complete run,
@@ -86,9 +82,10 @@ var (
 type About struct {
 	Version   string          // of fedsim
 	Command   []string        // the command line
-	Driver    *Driver         // the program that drives the run; nil: fedsim
+	Program   *Program        // the program that drives the run; nil: fedsim
 	Seeds     []uint64        // of the scenario
 	Data      string          // one line that describes the data
+	DataFiles []FileSum       // of data, by their paths in the scenario
 	Scenario  []byte          // the resolved scenario
 	Targets   results.Targets // of runs.csv
 	Started   time.Time
@@ -100,8 +97,8 @@ type About struct {
 	Every time.Duration
 }
 
-// Writer writes the runs of a scenario to a run directory: it is their [results.Recorder]. Until Finish all files are in
-// DIR/.unfinished, and an older run in DIR stays. Its methods may be called from several
+// Writer writes the runs of a scenario to a run directory: it is their [results.Recorder]. Until Finish all files are
+// in DIR/.unfinished, and an older run in DIR stays. Its methods may be called from several
 // goroutines.
 type Writer struct {
 	dir     string
@@ -114,14 +111,14 @@ type Writer struct {
 	open  []*rows // of runs that have begun and not ended
 	done  bool    // Discard does nothing
 
-	log     *progressLog
-	files   *States   // nil: the run saves no state
+	log     *runLog
 	fresh   []string  // runs finished since the last checkpoint
 	saved   time.Time // when the last checkpoint was written, or the log was opened
 	hasWork bool      // there is work in the checkpoint
 	resumed bool      // the checkpoint is older than this writer
 	failed  bool      // the last checkpoint failed
 	absent  []string  // missing from a partial merge
+	settled json.RawMessage
 }
 
 // Create starts a run directory at dir, which it makes if necessary. Without force it
@@ -161,11 +158,10 @@ func Create(dir string, force bool, about About) (_ *Writer, err error) {
 		return nil, err
 	}
 	if about.Resumable {
-		w.files = statesIn(dir, about.Scenario)
-		err = os.Mkdir(w.files.dir, 0o777)
+		err = os.Mkdir(filepath.Join(w.stage(), checkpointDir), 0o777)
 	}
 	if err == nil {
-		err = w.openLog()
+		err = w.openLog(nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, clearStage(dir))
@@ -219,23 +215,15 @@ func (w *Writer) AddTable(name string, fill func(io.Writer) error) error {
 	return atomicfile.WriteIn(dir, name, fill)
 }
 
-// attached are the optional files of a run directory: those in its folders, by name, and
-// the parquet files.
+// attached are the files of a run directory beside the manifest: those in itself, and in its folders, by name.
 type attached struct {
-	figures, tables, models, parquet []string
-	resumable                        bool // models stay in the stage, too
+	own, figures, tables, models []string
+	resumable                    bool // models stay in the stage, too
 }
 
 // fileNames lists the files of a run directory, the manifest first.
-func (a attached) fileNames(metrics, clients bool) []string {
-	names := []string{manifestFile, scenarioFile, roundsFile, runsFile}
-	if metrics {
-		names = append(names, metricsFile)
-	}
-	if clients {
-		names = append(names, clientsFile)
-	}
-	names = append(names, a.parquet...)
+func (a attached) fileNames() []string {
+	names := append([]string{manifestFile}, a.own...)
 	for _, f := range []struct {
 		folder string
 		files  []string
@@ -295,7 +283,8 @@ func checkRun(r *results.Run) error {
 	}
 	for _, s := range r.Point {
 		if Reserved(s.Key) {
-			return fmt.Errorf("run %q: key %q: must not be the name of a column of %s or %s", r.ID, s.Key, roundsFile, runsFile)
+			return fmt.Errorf("run %q: key %q: must not be the name of a column of %s or %s", r.ID, s.Key, roundsFile,
+				runsFile)
 		}
 	}
 	for _, s := range texts {
@@ -304,80 +293,88 @@ func checkRun(r *results.Run) error {
 		}
 	}
 	if r.Model != "" && !isModelName(r.Model) {
-		return fmt.Errorf("run %q: model = %q: must be the name of a file that fedsim gives, such as %s", r.ID, r.Model, modelName(0))
+		return fmt.Errorf("run %q: model = %q: must be the name of a file that fedsim gives, such as %s", r.ID, r.Model,
+			modelName(0))
 	}
 	switch r.Status {
 	case results.Done, results.Stalled, results.Interrupted:
 		return nil
 	default:
-		return fmt.Errorf("run %q: status = %q: must be one of %s, %s, %s", r.ID, r.Status, results.Done, results.Stalled, results.Interrupted)
+		return fmt.Errorf("run %q: status = %q: must be one of %s, %s, %s", r.ID, r.Status, results.Done,
+			results.Stalled, results.Interrupted)
 	}
 }
 
 // writeStage writes the stage as a run directory. The manifest is last, so that it never
-// names a missing file.
-func (w *Writer) writeStage(state State, extra attached, end *End) error {
-	runs, stores := w.ended.runs(), w.stores()
-	m := newManifest(w.about, state, runs, extra, end)
-	m.Absent = w.absent
-	type file struct {
-		name string
-		fill func(io.Writer) error
-	}
-	files := slices.DeleteFunc([]file{
-		{scenarioFile, func(out io.Writer) error { _, err := out.Write(w.about.Scenario); return err }},
-		{roundsFile, func(out io.Writer) error { return roundsTable(runs).writeCSV(out) }},
-		{runsFile, func(out io.Writer) error { return runsTable(runs, w.about.Targets).writeCSV(out) }},
-		{metricsFile, func(out io.Writer) error { return metricsTable(runs).writeCSV(out) }},
-		{clientsFile, func(out io.Writer) error { return namesTable(m.DataSets).writeCSV(out) }},
-		{roundsParquet, func(out io.Writer) error { return roundsTable(runs).writeParquet(out, w.about.Version) }},
-		{devicesParquet, func(out io.Writer) error { return devicesTable.writeParquet(out, w.about.Version, stores) }},
-		{clientsParquet, func(out io.Writer) error { return clientsTable.writeParquet(out, w.about.Version, stores) }},
-	}, func(f file) bool { return !slices.Contains(extra.fileNames(m.Metrics, hasClients(m.DataSets)), f.name) })
-	failed := make([]error, len(files))
-	m.Sums = make([]FileSum, len(files))
-	var writing sync.WaitGroup
-	for i, f := range files {
-		writing.Go(func() {
-			sum := sha256.New()
-			failed[i] = atomicfile.Write(filepath.Join(w.stage(), f.name), func(out io.Writer) error { return f.fill(io.MultiWriter(out, sum)) })
-			of := sum.Sum(nil)
-			if f.name == scenarioFile {
-				of = scenarioSum(w.about.Scenario)
-			}
-			m.Sums[i] = FileSum{f.name, hex.EncodeToString(of)}
-		})
-	}
-	writing.Wait()
-	for _, err := range failed {
-		if err != nil {
-			return err
+// names a missing file. It adds the files of the directory itself to those of the folders.
+func (w *Writer) writeStage(state State, extra *attached, end *End) error {
+	write := func(stores []store) error {
+		runs := w.ended.runs()
+		m := newManifest(w.about, state, runs, *extra, end)
+		m.Absent, m.Settle = w.absent, w.settled
+		version, rounds, held := w.about.Version, roundsTable(runs), storesOf(runs)
+		type file struct {
+			name  string
+			there bool
+			fill  func(io.Writer) error
 		}
+		files := slices.DeleteFunc([]file{
+			{scenarioFile, true, func(out io.Writer) error { _, err := out.Write(w.about.Scenario); return err }},
+			{runsFile, true, func(out io.Writer) error { return runsTable(runs, w.about.Targets).writeCSV(out) }},
+			{roundsFile, true, func(out io.Writer) error { return rounds.writeParquet(out, version, held) }},
+			{metricsFile, len(metricsTable.of(held)) > 0,
+				func(out io.Writer) error { return metricsTable.writeParquet(out, version, held) }},
+			{clientsFile, hasClients(m.DataSets),
+				func(out io.Writer) error { return namesTable(m.DataSets).writeCSV(out) }},
+			{devicesParquet, len(devicesTable.of(stores)) > 0,
+				func(out io.Writer) error { return devicesTable.writeParquet(out, version, stores) }},
+			{valuesParquet, len(valuesTable.of(stores)) > 0,
+				func(out io.Writer) error { return valuesTable.writeParquet(out, version, stores) }},
+		}, func(f file) bool { return !f.there })
+		failed := make([]error, len(files))
+		m.Sums = make([]FileSum, len(files))
+		var writing sync.WaitGroup
+		for i, f := range files {
+			extra.own = append(extra.own, f.name)
+			writing.Go(func() {
+				path, sum := filepath.Join(w.stage(), f.name), sha256.New()
+				failed[i] = atomicfile.Write(path,
+					func(out io.Writer) error { return f.fill(io.MultiWriter(out, sum)) })
+				of := sum.Sum(nil)
+				if failed[i] == nil && (f.name == runsFile || f.name == scenarioFile) {
+					of, failed[i] = sumOf(path)
+				}
+				m.Sums[i] = FileSum{f.name, hex.EncodeToString(of)}
+			})
+		}
+		writing.Wait()
+		for _, err := range failed {
+			if err != nil {
+				return err
+			}
+		}
+		return atomicfile.Write(filepath.Join(w.stage(), manifestFile), m.write)
 	}
-	m.Sums = slices.DeleteFunc(m.Sums, func(f FileSum) bool { return f.Name == runsFile })
-	return atomicfile.Write(filepath.Join(w.stage(), manifestFile), m.write)
+	if !slices.ContainsFunc(w.ended.list, func(r *endedRun) bool { return r.rows.Blocks > 0 }) {
+		return write(nil)
+	}
+	if err := w.log.flush(); err != nil {
+		return err
+	}
+	return withStores(w.stage(), w.ended.list, write)
 }
 
 // Finish writes the run directory. The state is Complete when every run of the scenario
 // was added, else Incomplete. It replaces the files of an older run, and leaves files that
 // are not of a run. When it fails, the run can be resumed from the last checkpoint.
 func (w *Writer) Finish(state State, end End) error {
-	w.closeRows()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	extra, err := w.attached()
 	if err != nil {
 		return err
 	}
-	extra.parquet = []string{roundsParquet}
-	stores := w.stores()
-	if len(devicesTable.of(stores)) > 0 {
-		extra.parquet = append(extra.parquet, devicesParquet)
-	}
-	if len(clientsTable.of(stores)) > 0 {
-		extra.parquet = append(extra.parquet, clientsParquet)
-	}
-	if err := w.writeStage(state, extra, &end); err != nil {
+	if err := w.writeStage(state, &extra, &end); err != nil {
 		return err
 	}
 	if state == Incomplete {
@@ -402,7 +399,8 @@ func (w *Writer) install(state State, extra attached) error {
 		return err
 	}
 	if state == Incomplete && w.about.Resumable {
-		return errors.Join(clearStage(w.dir, progressFile, checkpointDir, rowsDir, modelsDir), w.lock.release(), atomicfile.SyncDir(w.dir))
+		return errors.Join(clearStage(w.dir, logFile, checkpointDir, modelsDir), w.lock.release(),
+			atomicfile.SyncDir(w.dir))
 	}
 	w.hasWork, w.resumed = false, false           // the checkpoint is obsolete
 	if err := os.Remove(w.log.path); err != nil { // without it nothing is resumed
@@ -429,9 +427,7 @@ func (w *Writer) move(old *Manifest, extra attached) (err error) {
 		}
 	}
 	folders := map[string]bool{}
-	runs := w.ended.runs()
-	names := extra.fileNames(hasNamed(runs), slices.ContainsFunc(runs, func(r results.Run) bool { return r.Data.NamesClients() }))
-	for _, name := range append(names[1:], manifestFile) {
+	for _, name := range append(extra.fileNames()[1:], manifestFile) {
 		from := filepath.Join(stageDir, name)
 		if folder := filepath.Dir(name); folder != "." {
 			folders[folder] = true
@@ -484,7 +480,6 @@ func isFileName(name string) bool {
 // Discard removes all files of this writer, and leaves older ones. A checkpoint with work
 // in it stays, see [Writer.Resumable]. After Finish it does nothing.
 func (w *Writer) Discard() error {
-	w.closeRows()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done {

@@ -101,10 +101,10 @@ func newTab(t *testing.T, excused ...string) *tab {
 	return &tab{t: t, ctx: ctx}
 }
 
-func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
-	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
-		b.t.Fatal(err)
+func (ta *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	ta.t.Helper()
+	if err := chromedp.Do(ta.ctx, steps...); err != nil {
+		ta.t.Fatal(err)
 	}
 }
 
@@ -119,50 +119,52 @@ func ask[T any](b *tab, expression string) T {
 }
 
 // js runs statements.
-func (b *tab) js(statements string) {
-	b.t.Helper()
-	ask[bool](b, "(() => { "+statements+"; return true; })()")
+func (ta *tab) js(statements string) {
+	ta.t.Helper()
+	ask[bool](ta, "(() => { "+statements+"; return true; })()")
 }
 
 // until waits until an expression is true.
-func (b *tab) until(expression string) {
-	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingTimeout(20*time.Second))); err != nil {
-		b.t.Fatalf("%s is not true: %v", expression, err)
+func (ta *tab) until(expression string) {
+	ta.t.Helper()
+	if _, err := chromedp.Run(ta.ctx,
+		chromedp.Poll[bool]("!!("+expression+")", chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		ta.t.Fatalf("%s is not true: %v", expression, err)
 	}
 }
 
 // look sets the width of the window, the color scheme and touch input.
-func (b *tab) look(width int64, dark, phone bool) {
-	b.t.Helper()
+func (ta *tab) look(width int64, dark, phone bool) {
+	ta.t.Helper()
 	scheme := "light"
 	if dark {
 		scheme = "dark"
 	}
-	b.do(chromedp.EmulateViewport(width, 900, chromedp.EmulateScale(1)))
-	_, err := chromedp.Call(b.ctx, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: phone})
+	ta.do(chromedp.EmulateViewport(width, 900, chromedp.EmulateScale(1)))
+	_, err := chromedp.Call(ta.ctx, emulation.SetTouchEmulationEnabled,
+		emulation.SetTouchEmulationEnabledParams{Enabled: phone})
 	if err != nil {
-		b.t.Fatal(err)
+		ta.t.Fatal(err)
 	}
-	_, err = chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+	_, err = chromedp.Call(ta.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	if err != nil {
-		b.t.Fatal(err)
+		ta.t.Fatal(err)
 	}
 }
 
 // picture writes a screenshot of the whole page if -pictures is set.
-func (b *tab) picture(name string) {
-	b.t.Helper()
+func (ta *tab) picture(name string) {
+	ta.t.Helper()
 	if *pictures == "" {
 		return
 	}
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	png, err := chromedp.Run(ta.ctx, chromedp.FullScreenshot(100))
 	if err != nil {
-		b.t.Fatal(err)
+		ta.t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), png, 0o666); err != nil {
-		b.t.Fatal(err)
+		ta.t.Fatal(err)
 	}
 }
 

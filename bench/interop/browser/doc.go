@@ -1,3 +1,3 @@
-// Package browser tests the pages of fedsim report and fedsim serve in Chromium, which
+// Package browser tests the pages of fedsim report, also of --live, in Chromium, which
 // `make test-browser` installs with apt-get.
 package browser

@@ -22,22 +22,22 @@ features = 50
 rows_min = 200
 rows_max = 300
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [devices]
-battery_wh = -1
+battery.wh = "mains"
 [run]
 rounds = %d
 [methods.mocha]
 `
 
-// served starts fedsim serve at an address and returns the URL of the page. stop stops the
+// served starts fedsim report --live at an address and returns the URL of the page. stop stops the
 // server, at the latest at the end of the test, and fails the test on an error.
 func served(t *testing.T, dir, address string) (url string, stop func()) {
 	t.Helper()
 	if fedsim == "" {
 		t.Skip("needs Chromium: make test-browser installs it")
 	}
-	server := exec.Command(fedsim, "serve", dir, "--addr", address)
+	server := exec.Command(fedsim, "report", dir, "--live", "--addr", address)
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func served(t *testing.T, dir, address string) (url string, stop func()) {
 			t.Error(err)
 		}
 		if err := server.Wait(); err != nil {
-			t.Errorf("fedsim serve: %v", err)
+			t.Errorf("fedsim report --live: %v", err)
 		}
 	})
 	t.Cleanup(stop)
@@ -65,7 +65,7 @@ func served(t *testing.T, dir, address string) (url string, stop func()) {
 func TestServerRestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	url, stop := served(t, dir, "127.0.0.1:0")
-	runFedsim(t, "run", "quickstart", "--out", dir, "--quiet", "--set", "run.rounds=5")
+	runFedsim(t, "run", "deadline", "--out", dir, "--quiet", "--set", "run.rounds=5")
 	b := newTab(t, "net::ERR_") // Chromium logs failed connections
 	b.do(chromedp.Navigate(url))
 	foot := func(text string) {
@@ -101,8 +101,8 @@ func TestServedPageFollowsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = run.Process.Kill() }() // only after a failure of the test
-	b.until(`document.querySelector(".state.running") && document.querySelector("#curves canvas")`)
-	b.js(`document.querySelector("#curves").scrollIntoView()`)
+	b.until(`document.querySelector(".state.running") && document.querySelector("#results canvas")`)
+	b.js(`document.querySelector("#results").scrollIntoView()`)
 	b.picture("running")
 	b.js(`window.before = document.querySelector("#runs").textContent`)
 	b.until(`document.querySelector("#runs").textContent !== window.before`)

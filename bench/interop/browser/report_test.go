@@ -69,10 +69,10 @@ func example(t *testing.T) (dir, url string) {
 }
 
 // open opens a page and waits for its sections.
-func (b *tab) open(url string) {
-	b.t.Helper()
-	b.do(chromedp.Navigate(url))
-	b.until(`document.querySelector("#reproduce")`)
+func (ta *tab) open(url string) {
+	ta.t.Helper()
+	ta.do(chromedp.Navigate(url))
+	ta.until(`document.querySelector("#reproduce")`)
 }
 
 // reading is the value of a line at the cursor.
@@ -83,17 +83,24 @@ type reading struct {
 
 // readings moves the mouse to a relative position in the first chart of an element and
 // returns the values at the cursor.
-func (b *tab) readings(element string, across, up float64) []reading {
-	b.t.Helper()
-	b.js(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, element+" .chart"))
-	b.until(fmt.Sprintf(`document.querySelector(%q)`, element+" .u-over"))
-	box := ask[map[string]float64](b, fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return {left: r.left, top: r.top, width: r.width, height: r.height}; })()`, element+" .u-over"))
-	b.do(chromedp.MouseEvent(chromedp.MouseMoved, box["left"]+across*box["width"], box["top"]+(1-up)*box["height"]))
-	b.until(fmt.Sprintf(`!document.querySelector(%q).hidden`, element+" .readout"))
-	if over := ask[float64](b, fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().bottom - document.querySelector(%q).getBoundingClientRect().top`, element+" .u-over", element+" .readout")); over > 0 {
-		b.t.Errorf("%s: the values at the cursor cover %v pixels of the curves", element, over)
+func (ta *tab) readings(element string, across, up float64) []reading {
+	ta.t.Helper()
+	ta.js(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({block: "center"})`, element+" .chart"))
+	ta.until(fmt.Sprintf(`document.querySelector(%q)`, element+" .u-over"))
+	box := ask[map[string]float64](ta,
+		fmt.Sprintf(`(() => { const r = document.querySelector(%q).getBoundingClientRect(); return {left: r.left, `+
+			`top: r.top, width: r.width, height: r.height}; })()`, element+" .u-over"))
+	ta.do(chromedp.MouseEvent(chromedp.MouseMoved, box["left"]+across*box["width"], box["top"]+(1-up)*box["height"]))
+	ta.until(fmt.Sprintf(`!document.querySelector(%q).hidden`, element+" .readout"))
+	if over := ask[float64](ta,
+		fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().bottom - `+
+			`document.querySelector(%q).getBoundingClientRect().top`, element+" .u-over",
+			element+" .readout")); over > 0 {
+		ta.t.Errorf("%s: the values at the cursor cover %v pixels of the curves", element, over)
 	}
-	return ask[[]reading](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map((r) => ({Line: r.dataset.line, X: r.dataset.x, Y: r.dataset.y, Round: r.dataset.round, Shown: r.cells[2].textContent}))`, element+" .readout tbody tr"))
+	return ask[[]reading](ta,
+		fmt.Sprintf(`[...document.querySelectorAll(%q)].map((r) => ({Line: r.dataset.line, X: r.dataset.x, Y: `+
+			`r.dataset.y, Round: r.dataset.round, Shown: r.cells[2].textContent}))`, element+" .readout tbody tr"))
 }
 
 // A page with sweeps, seeds, a fleet and rows by device has all sections and curves: light,
@@ -109,28 +116,51 @@ func TestReportSections(t *testing.T) {
 	}{{"light", 1280, false, false, true}, {"dark", 1280, true, false, false}, {"phone", 390, false, true, true}} {
 		b.look(c.width, c.dark, c.phone)
 		b.open(url)
-		for _, id := range []string{"results", "curves", "left", "sweep", "stragglers", "energy", "runs", "scenario", "reproduce"} {
-			if !ask[bool](b, fmt.Sprintf(`document.querySelector("section#%s") !== null && document.querySelector("nav a[href='#%[1]s']") !== null`, id)) {
-				t.Errorf("%s: there is no section %s", c.name, id)
-			}
+		order := ask[[]string](b, `[...document.querySelectorAll("#main > [id]")].map((e) => e.id)`)
+		if want := []string{"contents", "results", "time", "devices", "left", "sweep", "energy", "tables", "runs",
+			"scenario", "reproduce", "made"}; !slices.Equal(order, want) {
+			t.Errorf("%s: the order is %q, must be %q", c.name, order, want)
 		}
-		if wide := ask[float64](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
-			t.Errorf("%s: the page is %v pixels wider than the window", c.name, wide)
+		if silent := ask[[]string](b, `[...document.querySelectorAll("#main > details")].filter((d) => `+
+			`!d.querySelector(".answer").textContent).map((d) => d.id)`); len(silent) > 0 {
+			t.Errorf("%s: there is no answer in the summary of %q", c.name, silent)
 		}
+		if most, top := map[bool]float64{true: 380, false: 245}[c.phone], ask[float64](b,
+			`document.querySelector("#results .frame").getBoundingClientRect().top`); top > most {
+			t.Errorf("%s: the figure begins %v pixels below the top, at most %v", c.name, top, most)
+		}
+		b.narrow(c.name, c.width)
+		b.js(`document.querySelectorAll("details").forEach((d) => { d.open = true; })`)
+		b.narrow(c.name+", unfolded", c.width)
+		// A tab shows one experiment, in all sections.
+		shown := func() string {
+			return ask[string](b, `[...new Set([...document.querySelectorAll(".experiment")].filter((e) => `+
+				`!e.hidden).map((e) => e.dataset.of))].join()`)
+		}
+		if first := shown(); first != "0" {
+			t.Errorf("%s: at first the experiments %s are shown", c.name, first)
+		}
+		b.do(chromedp.Click(chromedp.CSS("[data-tab='1']")))
+		if second := shown(); second != "1" {
+			t.Errorf("%s: the second tab shows the experiments %s", c.name, second)
+		}
+		b.js(`document.querySelectorAll(".experiment").forEach((e) => { e.hidden = false; })`)
 		b.js(`scrollTo(0, document.body.scrollHeight)`)
 		for i := range ask[int](b, `document.querySelectorAll("#main .chart").length`) {
 			b.js(fmt.Sprintf(`document.querySelectorAll("#main .chart")[%d].scrollIntoView()`, i))
 			b.until(fmt.Sprintf(`document.querySelectorAll("#main .chart")[%d].querySelector("canvas") !== null`, i))
 		}
 		if n := ask[int](b, `document.querySelectorAll("canvas").length`); n < 7 {
-			t.Errorf("%s: has %d charts, must have those of two experiments, by time and by energy, and two of rounds", c.name, n)
+			t.Errorf("%s: has %d charts, must have those of two experiments, by time and by energy, and two of rounds",
+				c.name, n)
 		}
-		if n := ask[int](b, `document.querySelectorAll("#results .best").length`); n == 0 {
+		if n := ask[int](b, `document.querySelectorAll("#tables .best").length`); n == 0 {
 			t.Errorf("%s: no best is marked", c.name)
 		}
-		if empty := ask[string](b, `[...document.querySelectorAll("#results table, #runs table, #stragglers table, #left table, #energy table")].flatMap((t) => {
-			const rows = [...t.querySelectorAll("tbody tr:not(.title)")].map((r) => [...r.cells].map((c) => c.textContent));
-			return rows[0].map((_, i) => i).filter((i) => i > 0 && rows.every((r) => r[i] === "" || r[i] === "–")).map((i) => t.closest("section").id + " column " + i);
+		if empty := ask[string](b,
+			`[...document.querySelectorAll("#results table, #runs table, #devices table, #tables table, #left table, #energy table")].flatMap((t) => {
+			const rows = [...t.querySelectorAll("tbody tr:not(.title, .note)")].map((r) => [...r.cells].map((c) => c.textContent));
+			return rows[0].map((_, i) => i).filter((i) => i > 0 && rows.every((r) => ["", "–", "-"].includes(r[i]))).map((i) => (t.closest("section") || t.closest("details")).id + " column " + i);
 		}).join(", ")`); empty != "" {
 			t.Errorf("%s: empty are %s", c.name, empty)
 		}
@@ -180,8 +210,10 @@ func TestReadings(t *testing.T) {
 				if strconv.Itoa(x.Round) != r.Round {
 					continue
 				}
-				if strconv.FormatFloat(x.TimeS, 'g', -1, 64) != number(r.X) || strconv.FormatFloat(y(x), 'g', -1, 64) != number(r.Y) {
-					t.Errorf("%s: round %s of %s is at (%s, %s), must be at (%v, %v)", experiment, r.Round, r.Line, r.X, r.Y, x.TimeS, y(x))
+				if strconv.FormatFloat(x.TimeS, 'g', -1, 64) != number(r.X) ||
+					strconv.FormatFloat(y(x), 'g', -1, 64) != number(r.Y) {
+					t.Errorf("%s: round %s of %s is at (%s, %s), must be at (%v, %v)", experiment, r.Round, r.Line, r.X,
+						r.Y, x.TimeS, y(x))
 				}
 				return
 			}
@@ -190,9 +222,10 @@ func TestReadings(t *testing.T) {
 	}
 	suboptimality := func(r *results.Round) float64 { return r.Suboptimality }
 	rounds := map[string]bool{}
-	alone := ".experiment:nth-of-type(2)"
+	alone := ".experiment[data-of='1']"
+	b.do(chromedp.Click(chromedp.CSS("[data-tab='1']")))
 	for _, across := range []float64{0, 0.1, 0.5, 0.99} {
-		for _, r := range b.readings("#curves "+alone, across, 0.5) {
+		for _, r := range b.readings("#results "+alone, across, 0.5) {
 			check("alone", r, suboptimality)
 			rounds[r.Round] = true
 			if v, _ := strconv.ParseFloat(r.Y, 64); !strings.HasPrefix(r.Shown, leading(v)) {
@@ -205,12 +238,13 @@ func TestReadings(t *testing.T) {
 	}
 	// Another quantity.
 	b.choose("alone-curves-y", "primal")
-	for _, r := range b.readings("#curves "+alone, 0.3, 0.5) {
+	for _, r := range b.readings("#results "+alone, 0.3, 0.5) {
 		check("alone", r, func(r *results.Round) float64 { return r.Primal })
 	}
 	// A line per seed.
-	b.choose("links-curves-seeds", "true")
-	read := b.readings("#curves .experiment:nth-of-type(1)", 0.4, 0.5)
+	b.do(chromedp.Click(chromedp.CSS("[data-tab='0']")))
+	b.choose("links-curves-band", "each")
+	read := b.readings("#results .experiment[data-of='0']", 0.4, 0.5)
 	if len(read) != 6 {
 		t.Errorf("%d lines, must be three methods with two seeds", len(read))
 	}
@@ -224,7 +258,8 @@ func TestReadings(t *testing.T) {
 		for _, block := range e.Blocks {
 			for _, row := range block.Rows {
 				for _, cell := range row.Cells {
-					want = append(want, strconv.FormatFloat(cell.TimeS, 'g', -1, 64), strconv.FormatFloat(cell.AtLeast.TimeS, 'g', -1, 64))
+					want = append(want, strconv.FormatFloat(cell.TimeS, 'g', -1, 64),
+						strconv.FormatFloat(cell.AtLeast.TimeS, 'g', -1, 64))
 				}
 			}
 		}
@@ -262,10 +297,10 @@ func TestInteraction(t *testing.T) {
 	b := newTab(t)
 	b.look(1280, false, false)
 	b.open(url)
-	const chart = "#curves .chart"
+	const chart = "#results .chart"
 	leftmost := func() float64 { // first x at the cursor
 		t.Helper()
-		v, err := strconv.ParseFloat(b.readings("#curves", 0, 0.5)[0].X, 64)
+		v, err := strconv.ParseFloat(b.readings("#results", 0, 0.5)[0].X, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,18 +308,22 @@ func TestInteraction(t *testing.T) {
 	}
 	// highest returns the relative distance of the highest line from the top.
 	highest := func(across float64) float64 {
-		b.readings("#curves", across, 0.5)
+		b.readings("#results", across, 0.5)
 		return ask[float64](b, `(() => {
-			const over = document.querySelector("#curves .u-over"), box = over.getBoundingClientRect();
+			const over = document.querySelector("#results .u-over"), box = over.getBoundingClientRect();
 			return Math.min(...[...over.querySelectorAll(".u-cursor-pt")].map((p) => p.getBoundingClientRect()).filter((r) => r.width > 0 && r.top > box.top - 50).map((r) => (r.top + r.height / 2 - box.top) / box.height));
 		})()`)
 	}
 	start, before := leftmost(), highest(0.4)
-	box := ask[map[string]float64](b, `(() => { const r = document.querySelector("#curves .u-over").getBoundingClientRect(); return {left: r.left, top: r.top, width: r.width, height: r.height}; })()`)
+	box := ask[map[string]float64](b,
+		`(() => { const r = document.querySelector("#results .u-over").getBoundingClientRect(); return {left: r.left, `+
+			`top: r.top, width: r.width, height: r.height}; })()`)
 	at := func(kind input.DispatchMouseEventType, share float64) chromedp.Action[chromedp.Void] {
-		return chromedp.MouseEvent(kind, box["left"]+share*box["width"], box["top"]+box["height"]/2, chromedp.ButtonLeft)
+		return chromedp.MouseEvent(kind, box["left"]+share*box["width"], box["top"]+box["height"]/2,
+			chromedp.ButtonLeft)
 	}
-	b.do(at(chromedp.MousePressed, 0.4), at(chromedp.MouseMoved, 0.5), at(chromedp.MouseMoved, 0.6), at(chromedp.MouseReleased, 0.6))
+	b.do(at(chromedp.MousePressed, 0.4), at(chromedp.MouseMoved, 0.5), at(chromedp.MouseMoved, 0.6),
+		at(chromedp.MouseReleased, 0.6))
 	if zoomed := leftmost(); zoomed <= start {
 		t.Errorf("after a drag the first x is %v, before %v", zoomed, start)
 	}
@@ -296,34 +335,36 @@ func TestInteraction(t *testing.T) {
 	if again := leftmost(); again != start {
 		t.Errorf("after Show all the first x is %v, before %v", again, start)
 	}
-	b.readings("#curves", 0.5, 0.5)
-	b.do(chromedp.Focus(chromedp.CSS("#curves .frame")), chromedp.KeyEvent("+"), chromedp.KeyEvent("+"))
+	b.readings("#results", 0.5, 0.5)
+	b.do(chromedp.Focus(chromedp.CSS("#results .frame")), chromedp.KeyEvent("+"), chromedp.KeyEvent("+"))
 	if zoomed := leftmost(); zoomed <= start {
 		t.Errorf("after + the first x is %v, before %v", zoomed, start)
 	}
 	b.picture("report-zoomed")
 	b.do(chromedp.KeyEvent("0"), chromedp.KeyEvent(kb.End))
-	last := ask[string](b, `document.querySelector("#curves .readout tr[data-x]").dataset.x`)
+	last := ask[string](b, `document.querySelector("#results .readout tr[data-x]").dataset.x`)
 	b.do(chromedp.KeyEvent(kb.Home))
-	if first := ask[string](b, `document.querySelector("#curves .readout tr[data-x]").dataset.x`); first == last {
+	if first := ask[string](b, `document.querySelector("#results .readout tr[data-x]").dataset.x`); first == last {
 		t.Errorf("Home and End both lead to %s", first)
 	}
 	b.do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Escape))
-	b.until(`document.querySelector("#curves .readout").hidden`)
+	b.until(`document.querySelector("#results .readout").hidden`)
 
-	lines := func() int { return len(b.readings("#curves", 0.5, 0.5)) }
+	lines := func() int { return len(b.readings("#results", 0.5, 0.5)) }
 	if n := lines(); n != 3 {
 		t.Errorf("%d lines, must be 3", n)
 	}
-	b.do(chromedp.Click(chromedp.CSS("#links-curves-line-1")))
+	b.do(chromedp.Focus(chromedp.CSS("#links-curves-line-1")), chromedp.KeyEvent(kb.Enter))
 	if n := lines(); n != 2 {
 		t.Errorf("%d lines with one hidden, must be 2", n)
 	}
-	if got := ask[string](b, `document.activeElement.id + document.activeElement.getAttribute("aria-pressed")`); got != "links-curves-line-1false" {
+	if got := ask[string](b,
+		`document.activeElement.id + document.activeElement.getAttribute("aria-pressed")`); got !=
+		"links-curves-line-1false" {
 		t.Errorf("%s has the focus", got)
 	}
 	b.do(chromedp.Click(chromedp.CSS("#links-curves-x-log")))
-	b.until(`document.querySelector("#curves .u-over") !== null`)
+	b.until(`document.querySelector("#results .u-over") !== null`)
 	if n := lines(); n != 2 {
 		t.Errorf("%d lines on a logarithmic axis, must be 2", n)
 	}
@@ -354,7 +395,7 @@ func TestAxes(t *testing.T) {
 		}
 		source += string(text)
 	}
-	b.js(source + "globalThis.of = {Chart, clock, decades, evenly, few, plainUnit, ticks};")
+	b.js(source + "globalThis.of = {Chart, decades, evenly, few, plainUnit, ticks};")
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		low := math.Pow(10, 20*draw.Float64()-15)
@@ -362,7 +403,10 @@ func TestAxes(t *testing.T) {
 		axis := ask[struct {
 			At     []float64
 			Labels []string
-		}](b, fmt.Sprintf(`(() => { const {decades, evenly, few, plainUnit, ticks} = of, low = %g, high = %g, at = (few(low, high) ? evenly : decades)(low, high); return {At: at, Labels: ticks(at, plainUnit, !few(low, high)).filter((l) => l !== "")}; })()`, low, high))
+		}](b,
+			fmt.Sprintf(`(() => { const {decades, evenly, few, plainUnit, ticks} = of, low = %g, high = %g, `+
+				`at = (few(low, high) ? evenly : decades)(low, high); return {At: at, Labels: ticks(at, plainUnit, `+
+				`!few(low, high)).filter((l) => l !== "")}; })()`, low, high))
 		if n := len(axis.Labels); n < 2 || n > 12 {
 			t.Errorf("from %g to %g there are labels %q", low, high, axis.Labels)
 		}
@@ -370,15 +414,13 @@ func TestAxes(t *testing.T) {
 			t.Errorf("from %g to %g there are ticks %v", low, high, axis.At)
 		}
 	}
-	for seconds, want := range map[float64]string{59.4: "59.4 s", 119.7: "2 min 0 s", 61: "1 min 1 s", 3599.7: "1 h 0 min", 7199: "2 h 0 min", 5400: "1 h 30 min"} {
-		if got := ask[string](b, fmt.Sprintf("of.clock(%g)", seconds)); got != want {
-			t.Errorf("%g seconds are %q, must be %q", seconds, got, want)
-		}
-	}
 	// The axis of areas starts at zero, that of lines at their values.
 	window := func(fill bool) []float64 {
 		t.Helper()
-		return ask[[]float64](b, fmt.Sprintf(`of.Chart.prototype.window.call({x: {}, y: {}, shown: [{x: [1, 2], y: [150, 151], fill: %t}]}).y`, fill))
+		return ask[[]float64](b,
+			fmt.Sprintf(
+				`of.Chart.prototype.window.call({x: {}, y: {}, shown: [{x: [1, 2], y: [150, 151], fill: %t}]}).y`,
+				fill))
 	}
 	if area, line := window(true), window(false); area[0] != 0 || line[0] < 140 {
 		t.Errorf("the axis of an area starts at %v, that of a line at %v", area, line)
@@ -405,10 +447,10 @@ func TestLargeReport(t *testing.T) {
 	for range 3 {
 		b := newTab(t)
 		b.open("file://" + file)
-		b.js(`document.getElementById("curves").scrollIntoView()`) // charts are drawn when they are near
+		b.js(`document.getElementById("results").scrollIntoView()`) // charts are drawn when they are near
 		b.until(`performance.getEntriesByName("first-curve").length > 0`)
 		t.Logf("first curve after %.0f ms", ask[float64](b, `performance.getEntriesByName("first-curve")[0].startTime`))
-		if n := ask[int](b, `document.querySelectorAll("#curves .legend button").length`); n != 10 {
+		if n := ask[int](b, `document.querySelectorAll("#results .legend button").length`); n != 10 {
 			t.Errorf("%d lines, must be 10", n)
 		}
 	}
@@ -423,7 +465,9 @@ func large(t *testing.T, runs, rounds int) string {
 		text += fmt.Sprintf("[methods.m%d]\nalgorithm = \"mocha\"\n", m)
 	}
 	text += "[[experiment]]\nname = \"large\"\n"
-	w, err := rundir.Create(dir, false, rundir.About{Version: "test", Scenario: []byte(text), Seeds: []uint64{1, 2, 3, 4, 5}, Targets: results.ToSuboptimalities(0.1, 0.01), Started: time.Now()})
+	w, err := rundir.Create(dir, false,
+		rundir.About{Version: "test", Scenario: []byte(text), Seeds: []uint64{1, 2, 3, 4, 5},
+			Targets: results.ToSuboptimalities(0.1, 0.01), Started: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -432,13 +476,15 @@ func large(t *testing.T, runs, rounds int) string {
 	for i := range runs {
 		method := fmt.Sprintf("m%d", i/5)
 		run := results.Run{
-			ID: fmt.Sprintf("large/%s/seed=%d", method, i%5+1), Experiment: "large", Method: method, Algorithm: "mocha", Seed: uint64(i%5 + 1),
-			Status: results.Done, Reference: results.Reference{Optimum: 1, OptimumGap: 1e-9}, WallS: 1,
+			ID: fmt.Sprintf("large/%s/seed=%d", method, i%5+1), Experiment: "large", Method: method, Algorithm: "mocha",
+			Seed: uint64(i%5 + 1), Status: results.Done, Reference: results.Reference{Optimum: 1, OptimumGap: 1e-9},
+			WallS: 1,
 		}
 		at := 0.0
 		for h := range rounds + 1 {
 			s := math.Exp(-float64(h)/80) * (1 + 0.1*random.Float64())
-			x := results.Round{Round: h, TimeS: at, Primal: 1 + s, Dual: -1 + s*random.Float64(), Suboptimality: s, TrainError: random.Float64(), TestError: random.Float64()}
+			x := results.Round{Round: h, TimeS: at, Primal: 1 + s, Dual: -1 + s*random.Float64(), Suboptimality: s,
+				TrainError: random.Float64(), TestError: random.Float64()}
 			x.Gap = x.Primal + x.Dual
 			if h > 0 {
 				x.Participants, x.Dropped, x.Late = 80+random.IntN(20), random.IntN(10), random.IntN(10)
@@ -457,25 +503,43 @@ func large(t *testing.T, runs, rounds int) string {
 	return dir
 }
 
+// narrow requires that the page is no wider than its window, at its width and at that of small telephones, and that no
+// table of a telephone scrolls.
+func (ta *tab) narrow(name string, width int64) {
+	ta.t.Helper()
+	for _, w := range []int64{width, 500, 360} {
+		ta.do(chromedp.EmulateViewport(w, 900, chromedp.EmulateScale(1)))
+		if wide := ask[float64](ta, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+			ta.t.Errorf("%s: at %d pixels the page is %v pixels wider than the window", name, w, wide)
+		}
+		if cut := ask[[]string](ta, `[...document.querySelectorAll(".wide")].filter((e) => e.scrollWidth > `+
+			`e.clientWidth + 1).map((e) => e.ariaLabel)`); len(cut) > 0 && (w <= 500 || w >= 1280) {
+			ta.t.Errorf("%s: at %d pixels these tables are cut: %q", name, w, cut)
+		}
+	}
+	ta.do(chromedp.EmulateViewport(width, 900, chromedp.EmulateScale(1)))
+}
+
 // choose selects an option.
-func (b *tab) choose(id, value string) {
-	b.t.Helper()
-	b.js(fmt.Sprintf(`const s = document.getElementById(%q); s.value = %q; s.dispatchEvent(new Event("change"))`, id, value))
+func (ta *tab) choose(id, value string) {
+	ta.t.Helper()
+	ta.js(fmt.Sprintf(`const s = document.getElementById(%q); s.value = %q; s.dispatchEvent(new Event("change"))`, id,
+		value))
 }
 
 // print prints the page and requires at least three pages.
-func (b *tab) print() {
-	b.t.Helper()
-	pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
+func (ta *tab) print() {
+	ta.t.Helper()
+	pdf, err := chromedp.Run(ta.ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground()))
 	if err != nil {
-		b.t.Fatal(err)
+		ta.t.Fatal(err)
 	}
 	if pages := strings.Count(string(pdf), "/Type /Page\n"); pages < 3 {
-		b.t.Errorf("%d printed pages, must be at least 3", pages)
+		ta.t.Errorf("%d printed pages, must be at least 3", pages)
 	}
 	if *pictures != "" {
 		if err := os.WriteFile(filepath.Join(*pictures, "report.pdf"), pdf, 0o666); err != nil {
-			b.t.Fatal(err)
+			ta.t.Fatal(err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ rows_max = 30
 cluster_spread = 0.3
 [problem]
 loss = "logistic"
-optimum_sweeps = 0
+optimum.when = "never"
 [run]
 rounds = 8
 seeds = [1, 2]
@@ -68,6 +68,7 @@ func TestSweep(t *testing.T) {
 	b := newTab(t)
 	b.look(1280, false, false)
 	b.open("file://" + filepath.Join(dir, rundir.ReportFile))
+	b.js(`document.getElementById("sweep").open = true`)
 	cells := func() []cellOf {
 		t.Helper()
 		return ask[[]cellOf](b, `[...document.querySelectorAll("#sweep .heat td")].map((c) => ({
@@ -76,7 +77,10 @@ func TestSweep(t *testing.T) {
 	}
 	pick := func(id, value string) {
 		t.Helper()
-		b.js(fmt.Sprintf(`const s = document.getElementById("sampled-%s"); s.value = %q; s.dispatchEvent(new Event("change"))`, id, value))
+		b.js(
+			fmt.Sprintf(
+				`const s = document.getElementById("sampled-%s"); s.value = %q; s.dispatchEvent(new Event("change"))`,
+				id, value))
 	}
 	target := results.Target{Metric: "test_error", Value: 0.22}
 	// mean returns the mean time to the target of the runs selected, the time at the end for those that did not reach
@@ -102,14 +106,19 @@ func TestSweep(t *testing.T) {
 	for _, c := range cells() {
 		total += c.Runs
 		switch {
-		case c.Runs == 0 && (c.Text != "no run" || c.Class != "blank"), c.Reached < c.Runs && (!strings.HasPrefix(c.Text, "> ") || !strings.Contains(c.Text, fmt.Sprintf("%d of %d reached it", c.Reached, c.Runs)) || c.Class != "partly"):
+		case c.Runs == 0 && (c.Text != "no run" || c.Class != "blank"),
+			c.Reached < c.Runs &&
+				(!strings.HasPrefix(c.Text, "> ") ||
+					!strings.Contains(c.Text, fmt.Sprintf("%d of %d reached it", c.Reached, c.Runs)) ||
+					c.Class != "partly"):
 			t.Errorf("a cell is %+v", c)
 		}
 		missed += c.Runs - c.Reached
 	}
 	_, reached, all := mean(func(r *results.Run) bool { return r.Method == "fedavg" })
 	if total != all || missed != all-reached || missed == 0 || reached == 0 {
-		t.Errorf("the heat map has %d runs, of which %d missed the target; want %d and %d, and some of both", total, missed, all, all-reached)
+		t.Errorf("the heat map has %d runs, of which %d missed the target; want %d and %d, and some of both", total,
+			missed, all, all-reached)
 	}
 	b.picture("sweep-bins")
 	pick("heat-down", "methods.fedavg.options.epochs")
@@ -122,12 +131,15 @@ func TestSweep(t *testing.T) {
 			return r.Method == "mb-sgd" && epochs == c.Row && link == c.Column
 		}
 		want, reached, all := mean(of)
-		if got, err := strconv.ParseFloat(c.Value, 64); c.Runs != all || c.Reached != reached || (err != nil || math.Abs(got-want) > 1e-12*want) {
+		if got, err := strconv.ParseFloat(c.Value, 64); c.Runs != all || c.Reached != reached ||
+			(err != nil || math.Abs(got-want) > 1e-12*want) {
 			t.Errorf("cell %+v, want %g of %d of %d runs", c, want, reached, all)
 		}
 	}
 	// The main effects are those of all runs, by method.
-	rows := ask[[][]string](b, `[...document.querySelectorAll("#sampled-effects table")].filter((t) => t.tHead.rows[0].cells[0].textContent === "methods.fedavg.options.epochs").flatMap((t) => [...t.tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent)))`)
+	rows := ask[[][]string](b, `[...document.querySelectorAll("#sampled-effects table")].filter((t) => `+
+		`t.tHead.rows[0].cells[0].textContent === "methods.fedavg.options.epochs").flatMap((t) => `+
+		`[...t.tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent)))`)
 	if len(rows) != 6 {
 		t.Errorf("the table of effects has the rows %q", rows)
 	}
@@ -138,7 +150,8 @@ func TestSweep(t *testing.T) {
 		}
 		want, reached, all := mean(of)
 		bound := strings.HasPrefix(row[1], "> ")
-		if text := strings.Fields(strings.TrimPrefix(row[1], "> ")); math.Abs(seconds(t, text)-want) > 1e-3*want || bound != (reached < all) || bound && row[3] != fmt.Sprintf("%d of %d reached it", reached, all) {
+		if text := strings.Fields(strings.TrimPrefix(row[1], "> ")); math.Abs(seconds(t, text)-want) > 1e-3*want ||
+			bound != (reached < all) || bound && row[3] != fmt.Sprintf("%d of %d reached it", reached, all) {
 			t.Errorf("effects have %q, want %g of %d of %d runs", row, want, reached, all)
 		}
 		if bound {
@@ -158,7 +171,8 @@ func TestSweep(t *testing.T) {
 		for _, d := range sums {
 			squares += d * d
 		}
-		if twice := 2 * math.Sqrt(groups/(groups-1)*squares) / float64(reached); groups > 1 && math.Abs(seconds(t, strings.Fields(strings.TrimPrefix(row[2], "± ")))-twice) > 0.06*twice {
+		if twice := 2 * math.Sqrt(groups/(groups-1)*squares) / float64(reached); groups > 1 &&
+			math.Abs(seconds(t, strings.Fields(strings.TrimPrefix(row[2], "± ")))-twice) > 0.06*twice {
 			t.Errorf("effects have %q, want two standard errors of %g s over %g points", row, twice, groups)
 		}
 	}
@@ -168,7 +182,10 @@ func TestSweep(t *testing.T) {
 	if n := ask[int](b, `document.querySelectorAll("#sweep svg.effect .dot").length`); n == 0 {
 		t.Error("no dot shows a run of a sampled key")
 	}
-	if outside := ask[[]string](b, `[...document.querySelectorAll("#sweep svg.effect")].flatMap((s) => [...s.querySelectorAll("circle, text")].filter((x) => { const a = s.getBoundingClientRect(), b = x.getBoundingClientRect(); return b.left < a.left - 1 || b.right > a.right + 1 || b.top < a.top - 1 || b.bottom > a.bottom + 1; }).map((x) => s.dataset.axis + " " + x.outerHTML))`); len(outside) > 0 {
+	if outside := ask[[]string](b, `[...document.querySelectorAll("#sweep svg.effect")].flatMap((s) => `+
+		`[...s.querySelectorAll("circle, text")].filter((x) => { const a = s.getBoundingClientRect(), `+
+		`b = x.getBoundingClientRect(); return b.left < a.left - 1 || b.right > a.right + 1 || b.top < a.top - 1 || `+
+		`b.bottom > a.bottom + 1; }).map((x) => s.dataset.axis + " " + x.outerHTML))`); len(outside) > 0 {
 		t.Errorf("outside of their drawing are %q", outside)
 	}
 	b.picture("sweep")
@@ -176,7 +193,8 @@ func TestSweep(t *testing.T) {
 	before := fmt.Sprint(cells())
 	b.js(`document.getElementById("sampled-heat-down").focus()`)
 	b.do(chromedp.KeyEvent(kb.ArrowDown))
-	if after := fmt.Sprint(cells()); after == before || ask[string](b, `document.activeElement.id`) != "sampled-heat-down" {
+	if after := fmt.Sprint(cells()); after == before ||
+		ask[string](b, `document.activeElement.id`) != "sampled-heat-down" {
 		t.Error("the arrow keys do not change the rows of the heat map")
 	}
 	for _, width := range []int64{390, 1600} {
@@ -185,7 +203,7 @@ func TestSweep(t *testing.T) {
 		if wide := ask[float64](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 			t.Errorf("at a width of %d, the page is %v pixels wider than the window", width, wide)
 		}
-		b.js(`document.querySelectorAll("section:not(#sweep)").forEach((s) => s.remove())`)
+		b.js(`document.querySelectorAll("section, details:not(#sweep)").forEach((s) => s.remove())`)
 		b.picture(fmt.Sprintf("sweep-%d", width))
 	}
 	if !slices.ContainsFunc(found.Runs, func(r results.Run) bool { return len(r.Point) == 5 }) {

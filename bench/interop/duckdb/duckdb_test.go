@@ -52,7 +52,8 @@ func runScenario(t *testing.T) string {
 		t.Fatal(err)
 	}
 	w, err := rundir.Create(filepath.Join(t.TempDir(), "it's a run"), false, rundir.About{
-		Version: "test", Scenario: []byte(source), Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets, Started: time.Now(),
+		Version: "test", Scenario: []byte(source), Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets,
+		Started: time.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +76,10 @@ func runScenario(t *testing.T) string {
 	if err := errors.Join(err, w.Finish(rundir.Complete, rundir.End{At: time.Now()})); err != nil {
 		t.Fatal(err)
 	}
+	csv, err := os.Create(filepath.Join(w.Dir(), "rounds.csv"))
+	if err := errors.Join(err, rundir.Export(csv, w.Dir(), "rounds", "csv"), csv.Close()); err != nil {
+		t.Fatal(err)
+	}
 	return w.Dir()
 }
 
@@ -82,11 +87,13 @@ func runScenario(t *testing.T) string {
 func ownRun() results.Run {
 	nan := math.NaN()
 	run := results.Run{
-		ID: "links/own", Experiment: "links", Method: "own", Algorithm: "own", Seed: 2, Status: results.Done, Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: nan,
+		ID: "links/own", Experiment: "links", Method: "own", Algorithm: "own", Seed: 2, Status: results.Done,
+		Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: nan,
 		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}},
 	}
 	for h := range 3 {
-		x := results.Round{Round: h, TimeS: float64(h), Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan, TrainError: nan, TestError: nan}
+		x := results.Round{Round: h, TimeS: float64(h), Primal: nan, Dual: nan, Gap: nan, Suboptimality: nan,
+			TrainError: nan, TestError: nan}
 		if h != 1 {
 			x.Metrics = []results.NamedValue{{Split: "test", Name: "accuracy", Value: 0.25 * float64(h)}}
 			m := results.ClientMetric{Split: "test", Name: "accuracy"}
@@ -157,16 +164,21 @@ func TestDuckDB(t *testing.T) {
 	if len(got.Sums) != len(r.Runs)-1 {
 		t.Fatalf("%d runs have rows by device, want %d", len(got.Sums), len(r.Runs)-1)
 	}
-	if len(got.Clients) != 1 || got.Clients[0].Run != "links/own" || got.Clients[0].Round != 2 || got.Clients[0].Values != 1000 ||
-		got.Clients[0].Sum != 999*500/1024.0 || got.Clients[0].Last != 1998 || got.Clients[0].Split != "test" || got.Clients[0].Name != "accuracy" {
+	if len(got.Clients) != 1 || got.Clients[0].Run != "links/own" || got.Clients[0].Round != 2 ||
+		got.Clients[0].Values != 1000 ||
+		got.Clients[0].Sum != 999*500/1024.0 || got.Clients[0].Last != 1998 || got.Clients[0].Split != "test" ||
+		got.Clients[0].Name != "accuracy" {
 		t.Errorf("values by client: %+v", got.Clients)
 	}
 	if len(got.Metrics) != 1 || got.Metrics[0].Values != 2 || got.Metrics[0].Last != 0.5 {
 		t.Errorf("metrics.csv: %+v", got.Metrics)
 	}
-	for name, want := range map[string]string{"run": "VARCHAR", "round": "BIGINT", "client": "BIGINT", "class": "VARCHAR", "rows": "BIGINT", "updates": "BIGINT", "transfer_s": "DOUBLE", "split": "VARCHAR", "value": "DOUBLE"} {
+	for name, want := range map[string]string{"run": "VARCHAR", "round": "BIGINT", "client": "BIGINT",
+		"class": "VARCHAR", "rows": "BIGINT", "updates": "BIGINT", "transfer_s": "DOUBLE", "split": "VARCHAR",
+		"value": "DOUBLE"} {
 		if got.ByClient.Types[name] != want || got.ByClient.About[name].Description == "" {
-			t.Errorf("column %s of clients.parquet is %s, want %s with a description", name, got.ByClient.Types[name], want)
+			t.Errorf("column %s of values by client is %s, want %s with a description", name, got.ByClient.Types[name],
+				want)
 		}
 	}
 	runs := map[string]*results.Run{}
@@ -190,9 +202,11 @@ func TestDuckDB(t *testing.T) {
 			name      string
 			got, want float64
 		}{
-			{"participants", sum.Participants, float64(want.Participants)}, {"dropped", sum.Dropped, float64(want.Dropped)}, {"late", sum.Late, float64(want.Late)},
-			{"flops", sum.FLOPs, want.FLOPs}, {"bytes down", sum.Bytes_down, want.BytesDown}, {"bytes up", sum.Bytes_up, want.BytesUp},
-			{"joules", sum.Energy_j, want.EnergyJ}, {"device seconds", sum.Seconds, devices * run.Rounds[rounds].TimeS},
+			{"participants", sum.Participants, float64(want.Participants)},
+			{"dropped", sum.Dropped, float64(want.Dropped)}, {"late", sum.Late, float64(want.Late)},
+			{"flops", sum.FLOPs, want.FLOPs}, {"bytes down", sum.Bytes_down, want.BytesDown},
+			{"bytes up", sum.Bytes_up, want.BytesUp}, {"joules", sum.Energy_j, want.EnergyJ},
+			{"device seconds", sum.Seconds, devices * run.Rounds[rounds].TimeS},
 		} {
 			if !(math.Abs(c.got-c.want) <= 1e-9*math.Abs(c.want)) {
 				t.Errorf("%s: %s: %g in DuckDB, %g in the run", run.ID, c.name, c.got, c.want)
@@ -202,7 +216,8 @@ func TestDuckDB(t *testing.T) {
 	if d := got.Differing; d.Lost != 0 || d.Gained != 0 || d.Rows != (len(r.Runs)-1)*(rounds+1)+3 {
 		t.Errorf("rounds.parquet has %d rows: %d of rounds.csv are missing, %d are extra", d.Rows, d.Lost, d.Gained)
 	}
-	for name, want := range map[string]string{"run": "VARCHAR", "seed": "UBIGINT", "device": "BIGINT", "outcome": "VARCHAR", "theta": "DOUBLE", "energy_j": "DOUBLE"} {
+	for name, want := range map[string]string{"run": "VARCHAR", "seed": "UBIGINT", "device": "BIGINT",
+		"outcome": "VARCHAR", "theta": "DOUBLE", "energy_j": "DOUBLE"} {
 		if got.Types[name] != want {
 			t.Errorf("column %s is %s, want %s", name, got.Types[name], want)
 		}

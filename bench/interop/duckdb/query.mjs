@@ -25,8 +25,8 @@ const sums = await rows(`
   ) d USING (run)
   ORDER BY r.run`);
 
-// Rows of rounds.csv that rounds.parquet lacks, and vice versa.
-const types = `{'seed': 'UBIGINT', 'dual': 'DOUBLE', 'gap': 'DOUBLE', 'time_s': 'DOUBLE', 'flops': 'DOUBLE', 'bytes_down': 'DOUBLE', 'bytes_up': 'DOUBLE', 'energy_j': 'DOUBLE'}`;
+// Rows of the export rounds.csv that rounds.parquet lacks, and vice versa.
+const types = `{'seed': 'UBIGINT', 'time_s': 'DOUBLE', 'flops': 'DOUBLE', 'bytes_down': 'DOUBLE', 'bytes_up': 'DOUBLE', 'energy_j': 'DOUBLE'}`;
 const [csv, parquet] = [`FROM read_csv(${file("rounds.csv")}, types = ${types})`, `FROM ${file("rounds.parquet")}`];
 const [differing] = await rows(`
   SELECT (SELECT count(*) FROM (${csv} EXCEPT ALL ${parquet}))::INTEGER AS lost,
@@ -36,9 +36,9 @@ const [differing] = await rows(`
 // Values by client in the last round of each run, and all values of the whole model.
 const clients = await rows(`
   SELECT run, round::INTEGER AS round, split, name, count(value)::INTEGER AS values, sum(value) AS sum, min(client)::INTEGER AS first, max(client)::INTEGER AS last
-  FROM ${file("clients.parquet")} clients
+  FROM ${file("client_values.parquet")} clients
   GROUP BY run, round, split, name QUALIFY clients.round = max(clients.round) OVER (PARTITION BY run) ORDER BY run`);
-const metrics = await rows(`SELECT run, count(*)::INTEGER AS values, arg_max(value, round) AS last FROM read_csv(${file("metrics.csv")}) WHERE split = 'test' AND name = 'accuracy' GROUP BY run ORDER BY run`);
+const metrics = await rows(`SELECT run, count(*)::INTEGER AS values, arg_max(value, round) AS last FROM ${file("metrics.parquet")} WHERE split = 'test' AND name = 'accuracy' GROUP BY run ORDER BY run`);
 
 const about = async (name) => {
   const columns = await rows(`DESCRIBE FROM ${file(name)}`);
@@ -46,4 +46,4 @@ const about = async (name) => {
   return { types: Object.fromEntries(columns.map((c) => [c.column_name, c.column_type])), about: JSON.parse(metadata.text) };
 };
 
-console.log(JSON.stringify({ sums, differing, clients, metrics, byClient: await about("clients.parquet"), ...(await about("devices.parquet")) }));
+console.log(JSON.stringify({ sums, differing, clients, metrics, byClient: await about("client_values.parquet"), ...(await about("devices.parquet")) }));

@@ -25,7 +25,7 @@ import (
 
 // scenarios are the scenarios of the tests, with overrides that shorten them.
 var scenarios = map[string][]string{
-	"quickstart":   nil,
+	"deadline":     nil,
 	"lte-high-var": {"--set", "run.max_time_s=0.02", "--set", "data.synthetic.clients=6", "--set", "run.seeds=[1]"},
 }
 
@@ -112,7 +112,7 @@ func (s *site) run(t *testing.T, words ...string) string {
 	return string(out)
 }
 
-// sent is what fedsim submit prints.
+// sent is what fedsim plan submit prints.
 type sent struct {
 	Tasks, Groups int
 	Job           string
@@ -130,12 +130,13 @@ func (s *site) submit(t *testing.T, words ...string) sent {
 
 func (s *site) send(t *testing.T, words ...string) (x sent) {
 	t.Helper()
-	out := s.run(t, append([]string{"fedsim", "submit"}, words...)...)
+	out := s.run(t, append([]string{"fedsim", "plan", "submit"}, words...)...)
 	if strings.HasPrefix(out, "nothing is missing: ") {
 		return x
 	}
 	counts, job, ok := strings.Cut(out, "; ")
-	if _, err := fmt.Sscanf(strings.ReplaceAll(counts, "s,", ","), "sent: %d task, %d group", &x.Tasks, &x.Groups); err != nil || !ok {
+	if _, err := fmt.Sscanf(strings.ReplaceAll(counts, "s,", ","), "sent: %d task, %d group", &x.Tasks,
+		&x.Groups); err != nil || !ok {
 		t.Fatalf("%v: %s", err, out)
 	}
 	x.Job = job
@@ -204,7 +205,7 @@ func TestMergedRunsAreEqual(t *testing.T) {
 		for _, tasks := range []string{"1", "2", "7", "100"} {
 			t.Run(name+" "+tasks, func(t *testing.T) {
 				dir := fmt.Sprintf("%s's $(%s)", name, tasks)
-				s.run(t, append([]string{"fedsim", "plan", name, "-o", dir, "--group-time", "0s"}, set...)...)
+				s.run(t, append([]string{"fedsim", "plan", "make", name, "-o", dir, "--group-time", "0s"}, set...)...)
 				x := s.submit(t, dir, "--template", "hyperqueue.sh", "--tasks", tasks)
 				t.Logf("%+v", x)
 				if x.Tasks == 0 {
@@ -213,7 +214,7 @@ func TestMergedRunsAreEqual(t *testing.T) {
 				if x := s.submit(t, dir, "--template", "hyperqueue.sh"); x.Tasks > 0 {
 					t.Errorf("%d tasks were sent again", x.Tasks)
 				}
-				s.run(t, "fedsim", "merge", dir, "--out", dir+" merged")
+				s.run(t, "fedsim", "plan", "merge", dir, "--out", dir+" merged")
 				requireSame(t, filepath.Join(s.dir, dir+" merged"), filepath.Join(s.dir, "alone "+name))
 			})
 		}
@@ -223,9 +224,9 @@ func TestMergedRunsAreEqual(t *testing.T) {
 // After a task is killed, only the groups that it did not finish are sent again.
 func TestKilledTask(t *testing.T) {
 	s := newSite(t)
-	long := []string{"quickstart", "--set", "run.rounds=20000", "--set", "run.seeds=[1, 2]"}
+	long := []string{"deadline", "--set", "run.rounds=20000", "--set", "run.seeds=[1, 2]"}
 	s.run(t, append([]string{"fedsim", "run", "-q", "--out", "alone"}, long...)...)
-	s.run(t, append([]string{"fedsim", "plan", "-o", "plan", "--group-time", "0s"}, long...)...)
+	s.run(t, append([]string{"fedsim", "plan", "make", "-o", "plan", "--group-time", "0s"}, long...)...)
 	first := s.send(t, "plan", "--template", "hyperqueue.sh", "--tasks", "1")
 	kill(t, filepath.Join(s.dir, "plan"))
 	s.wait(t, first)
@@ -233,7 +234,7 @@ func TestKilledTask(t *testing.T) {
 	if again.Tasks == 0 || again.Groups == 0 || again.Groups >= first.Groups {
 		t.Errorf("sent %+v, then %+v", first, again)
 	}
-	s.run(t, "fedsim", "merge", "plan", "--out", "merged")
+	s.run(t, "fedsim", "plan", "merge", "plan", "--out", "merged")
 	requireSame(t, filepath.Join(s.dir, "merged"), filepath.Join(s.dir, "alone"))
 }
 
@@ -257,8 +258,10 @@ func kill(t *testing.T, dir string) {
 				Process struct{ PID int }
 				Ended   bool
 			}
-			if json.Unmarshal(text, &claim) == nil && !claim.Ended && claim.Process.PID > 1 && syscall.Kill(claim.Process.PID, syscall.SIGKILL) == nil {
-				t.Logf("killed the process %d of %s", claim.Process.PID, strings.TrimSuffix(filepath.Base(path), ".json"))
+			if json.Unmarshal(text, &claim) == nil && !claim.Ended && claim.Process.PID > 1 &&
+				syscall.Kill(claim.Process.PID, syscall.SIGKILL) == nil {
+				t.Logf("killed the process %d of %s", claim.Process.PID,
+					strings.TrimSuffix(filepath.Base(path), ".json"))
 				return
 			}
 		}

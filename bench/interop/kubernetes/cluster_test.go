@@ -32,7 +32,8 @@ type cluster struct {
 }
 
 // controllers are the controllers that run.
-const controllers = "job-controller,serviceaccount-controller,pod-garbage-collector-controller,persistentvolume-binder-controller"
+const controllers = "job-controller,serviceaccount-controller,pod-garbage-collector-controller," +
+	"persistentvolume-binder-controller"
 
 // startCluster starts a cluster with its files in dir. Its processes end with stop, or with
 // this process, however it ends.
@@ -66,25 +67,30 @@ func startCluster(ctx context.Context, dir string) (c *cluster, err error) {
 	token := make([]byte, 16)
 	_, _ = rand.Read(token)
 	tokens, key := filepath.Join(dir, "tokens.csv"), filepath.Join(dir, "service-accounts.key")
-	if err := os.WriteFile(tokens, []byte(hex.EncodeToString(token)+",admin,admin,system:masters\n"), 0o600); err != nil {
+	if err := os.WriteFile(tokens, []byte(hex.EncodeToString(token)+",admin,admin,system:masters\n"),
+		0o600); err != nil {
 		return c, err
 	}
 	if err := writeKey(key); err != nil {
 		return c, err
 	}
-	if err := c.start(filepath.Join(dir, "etcd.log"), "etcd", "--name=default", "--data-dir="+filepath.Join(dir, "etcd"),
-		"--listen-client-urls="+etcd, "--advertise-client-urls="+etcd, "--listen-peer-urls="+peer,
-		"--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer, "--unsafe-no-fsync"); err != nil {
+	if err := c.start(filepath.Join(dir, "etcd.log"), "etcd", "--name=default",
+		"--data-dir="+filepath.Join(dir, "etcd"), "--listen-client-urls="+etcd, "--advertise-client-urls="+etcd,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer,
+		"--unsafe-no-fsync"); err != nil {
 		return c, err
 	}
-	if err := c.start(filepath.Join(dir, "kube-apiserver.log"), server, "--etcd-servers="+etcd, "--bind-address=127.0.0.1",
-		"--secure-port="+port, "--cert-dir="+dir, "--token-auth-file="+tokens, "--authorization-mode=RBAC",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+key,
-		"--service-account-signing-key-file="+key, "--service-cluster-ip-range=10.0.0.0/24"); err != nil {
+	if err := c.start(filepath.Join(dir, "kube-apiserver.log"), server, "--etcd-servers="+etcd,
+		"--bind-address=127.0.0.1", "--secure-port="+port, "--cert-dir="+dir, "--token-auth-file="+tokens,
+		"--authorization-mode=RBAC", "--service-account-issuer=https://kubernetes.default.svc",
+		"--service-account-key-file="+key, "--service-account-signing-key-file="+key,
+		"--service-cluster-ip-range=10.0.0.0/24"); err != nil {
 		return c, err
 	}
 	config := api.NewConfig()
-	config.Clusters["test"] = &api.Cluster{Server: "https://" + address, CertificateAuthority: filepath.Join(dir, "apiserver.crt")} // the server makes it
+	// the server makes it
+	config.Clusters["test"] = &api.Cluster{Server: "https://" + address,
+		CertificateAuthority: filepath.Join(dir, "apiserver.crt")}
 	config.AuthInfos["test"] = &api.AuthInfo{Token: hex.EncodeToString(token)}
 	config.Contexts["test"] = &api.Context{Cluster: "test", AuthInfo: "test", Namespace: namespace}
 	config.CurrentContext = "test"
@@ -96,10 +102,13 @@ func startCluster(ctx context.Context, dir string) (c *cluster, err error) {
 		reason = c.connect(ctx) // again from the start: the certificate may be half-written
 		return reason == nil, nil
 	}); err != nil {
-		return c, fmt.Errorf("the API server is not ready: %w\n%s%s", reason, tail(dir, "etcd.log"), tail(dir, "kube-apiserver.log"))
+		return c,
+			fmt.Errorf("the API server is not ready: %w\n%s%s", reason, tail(dir, "etcd.log"),
+				tail(dir, "kube-apiserver.log"))
 	}
 	return c, c.start(filepath.Join(dir, "kube-controller-manager.log"), manager, "--kubeconfig="+c.kubeconfig,
-		"--controllers="+controllers, "--leader-elect=false", "--secure-port=0", "--service-account-private-key-file="+key)
+		"--controllers="+controllers, "--leader-elect=false", "--secure-port=0",
+		"--service-account-private-key-file="+key)
 }
 
 // connect makes the client. It fails while the API server is not ready.
@@ -197,7 +206,8 @@ func writeKey(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), 0o600)
+	return os.WriteFile(path,
+		pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), 0o600)
 }
 
 // until waits for a condition. An error of it ends the wait.

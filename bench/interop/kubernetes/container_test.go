@@ -48,7 +48,8 @@ func (c *container) command() (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(self)
 	cmd.Env = []string{containerVariable + "=" + string(spec)}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID |
+		syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC}
 	return cmd, nil
 }
 

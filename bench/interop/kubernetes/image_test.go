@@ -110,14 +110,16 @@ func buildImage(ctx context.Context, root string) (*image, error) {
 // copyContext copies what Docker would send to the build of a fresh clone with the changes
 // of this checkout. A clone is needed since Go reads no version from a worktree of git.
 func copyContext(ctx context.Context, to string) error {
-	if out, err := exec.CommandContext(ctx, "git", "clone", "-q", "--shared", "--no-checkout", tree, to).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "git", "clone", "-q", "--shared", "--no-checkout", tree, to).
+		CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	ignored, err := dockerignore()
 	if err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, "git", "-C", tree, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	out, err := exec.CommandContext(ctx, "git", "-C", tree, "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard").Output()
 	if err != nil {
 		return err
 	}
@@ -138,7 +140,8 @@ func copyContext(ctx context.Context, to string) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755), os.WriteFile(filepath.Join(to, name), data, from.Mode())); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755),
+			os.WriteFile(filepath.Join(to, name), data, from.Mode())); err != nil {
 			return err
 		}
 	}
@@ -161,7 +164,8 @@ func dockerignore() (*patternmatcher.PatternMatcher, error) {
 
 // run runs the image as Docker does, but in the network of this machine.
 func (i *image) run(mounts []mount, args ...string) (string, error) {
-	c := &container{Root: i.root, ReadOnly: true, Mounts: mounts, Hostname: "image", UID: i.uid, GID: i.gid, Args: append(append([]string{}, i.entrypoint...), args...)}
+	c := &container{Root: i.root, ReadOnly: true, Mounts: mounts, Hostname: "image", UID: i.uid, GID: i.gid,
+		Args: append(append([]string{}, i.entrypoint...), args...)}
 	cmd, err := c.command()
 	if err != nil {
 		return "", err
@@ -182,7 +186,8 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, after, _ := strings.Cut(string(module), "\ngo ")
-	if version, _, _ := strings.Cut(after, "\n"); stages[0].BaseName != "golang:"+strings.TrimSuffix(version, ".0") || stages[1].BaseName != "scratch" {
+	if version, _, _ := strings.Cut(after, "\n"); stages[0].BaseName != "golang:"+strings.TrimSuffix(version, ".0") ||
+		stages[1].BaseName != "scratch" {
 		t.Errorf("Dockerfile builds on %s and %s; go.mod needs Go %s", stages[0].BaseName, stages[1].BaseName, version)
 	}
 	var files []string
@@ -220,7 +225,8 @@ func TestImage(t *testing.T) {
 	if err2 != nil {
 		t.Fatal(err2)
 	}
-	if err != nil || !strings.Contains(out, string(revision[:12])) || strings.Contains(out, "+dirty") != (len(changes) > 0) {
+	if err != nil || !strings.Contains(out, string(revision[:12])) ||
+		strings.Contains(out, "+dirty") != (len(changes) > 0) {
 		t.Errorf("version (%v): %s; the commit is %s; changes:\n%s", err, out, revision, changes)
 	}
 	if out, err := built.run(nil, "run", "/absent.toml"); err == nil || strings.Count(out, "\n") != 1 {
@@ -234,13 +240,15 @@ func TestImageRuns(t *testing.T) {
 	if err := os.Chown(dir, built.uid, built.gid); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := built.run([]mount{{From: dir, To: "/work"}}, "run", "quickstart", "--set", "run.rounds=20", "--out", "/work/run"); err != nil {
+	if out, err := built.run([]mount{{From: dir, To: "/work"}}, "run", "deadline", "--set", "run.rounds=20", "--out",
+		"/work/run"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "run", "manifest.json")); err != nil {
 		t.Error(err)
 	}
-	if out, err := built.run([]mount{{From: dir, To: "/work"}}, "run", "quickstart", "--set", "run.rounds=20", "--out", "/run"); err == nil {
+	if out, err := built.run([]mount{{From: dir, To: "/work"}}, "run", "deadline", "--set", "run.rounds=20", "--out",
+		"/run"); err == nil {
 		t.Errorf("the image wrote to its root:\n%s", out)
 	}
 }
@@ -251,7 +259,8 @@ func TestDockerignore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"bin/fedsim", "runs/quickstart/runs.csv", "python/.flower/lib", "federation/federation.test"} {
+	for _, name := range []string{"bin/fedsim", "runs/deadline/runs.csv", "python/.flower/lib",
+		"federation/federation.test"} {
 		if match, err := ignored.MatchesOrParentMatches(name); err != nil || !match {
 			t.Errorf("%s is not ignored (%v)", name, err)
 		}

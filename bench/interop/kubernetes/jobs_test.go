@@ -56,7 +56,8 @@ func volume(t *testing.T, claim *corev1.PersistentVolumeClaim) string {
 	if _, err := control.client.CoreV1().PersistentVolumes().Create(ctx, v, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := control.client.CoreV1().PersistentVolumeClaims(namespace).Create(ctx, claim, metav1.CreateOptions{}); err != nil {
+	if _, err := control.client.CoreV1().PersistentVolumeClaims(namespace).Create(ctx, claim,
+		metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return folder
@@ -64,22 +65,27 @@ func volume(t *testing.T, claim *corev1.PersistentVolumeClaim) string {
 
 // newClaim returns a claim that many nodes can write to.
 func newClaim(name string) *corev1.PersistentVolumeClaim {
-	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
-		AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-		StorageClassName: new(string),
-		Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-	}}
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			StorageClassName: new(string),
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
+			},
+		}}
 }
 
 // submit submits a plan and returns its newest job.
 func submit(t *testing.T, dir string, tasks int, options ...string) *batchv1.Job {
 	t.Helper()
 	before := jobs(t)
-	fedsim(t, append([]string{"submit", dir, "--engine", "kubernetes", "--tasks", fmt.Sprint(tasks), "--", "--image=" + built.name}, options...)...)
+	fedsim(t,
+		append([]string{"plan", "submit", dir, "--engine", "kubernetes", "--tasks", fmt.Sprint(tasks), "--",
+			"--image=" + built.name}, options...)...)
 	after := jobs(t)
 	maps.DeleteFunc(after, func(name string, _ *batchv1.Job) bool { return before[name] != nil })
 	if len(after) != 1 {
-		t.Fatalf("fedsim submit made %d jobs", len(after))
+		t.Fatalf("fedsim plan submit made %d jobs", len(after))
 	}
 	for _, job := range after {
 		return job
@@ -104,7 +110,8 @@ func jobs(t *testing.T) map[string]*batchv1.Job {
 // pods returns the pods of a job.
 func pods(t *testing.T, job *batchv1.Job) []corev1.Pod {
 	t.Helper()
-	list, err := control.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job.Name})
+	list, err := control.client.CoreV1().Pods(namespace).List(t.Context(),
+		metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job.Name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +121,8 @@ func pods(t *testing.T, job *batchv1.Job) []corev1.Pod {
 // refused returns an error if the API server has refused a pod of a job.
 func refused(t *testing.T, job *batchv1.Job) error {
 	t.Helper()
-	list, err := control.client.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{FieldSelector: "reason=FailedCreate,involvedObject.name=" + job.Name})
+	list, err := control.client.CoreV1().Events(namespace).List(t.Context(),
+		metav1.ListOptions{FieldSelector: "reason=FailedCreate,involvedObject.name=" + job.Name})
 	if err == nil && len(list.Items) > 0 {
 		err = errors.New(list.Items[0].Message)
 	}
@@ -161,7 +169,8 @@ func worker(t *testing.T, dir string, job *batchv1.Job, index int) *corev1.Pod {
 	var found *corev1.Pod
 	err := until(t.Context(), patience, func() (bool, error) {
 		for _, pod := range pods(t, job) {
-			if pod.Status.Phase == corev1.PodRunning && pod.Annotations[batchv1.JobCompletionIndexAnnotation] == fmt.Sprint(index) {
+			if pod.Status.Phase == corev1.PodRunning &&
+				pod.Annotations[batchv1.JobCompletionIndexAnnotation] == fmt.Sprint(index) {
 				found = &pod
 			}
 		}
@@ -174,7 +183,8 @@ func worker(t *testing.T, dir string, job *batchv1.Job, index int) *corev1.Pod {
 				Host  string
 				Ended bool
 			}
-			if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &claim) == nil && !claim.Ended && claim.Host == found.Spec.Hostname {
+			if data, err := os.ReadFile(path); err == nil && json.Unmarshal(data, &claim) == nil && !claim.Ended &&
+				claim.Host == found.Spec.Hostname {
 				return true, nil
 			}
 		}
@@ -202,7 +212,7 @@ func exitCodes(t *testing.T, job *batchv1.Job) map[string][]int32 {
 func mergesLike(t *testing.T, dir string, scenario ...string) {
 	t.Helper()
 	merged, run := filepath.Join(t.TempDir(), "merged"), filepath.Join(t.TempDir(), "run")
-	fedsim(t, "merge", dir, "--out", merged)
+	fedsim(t, "plan", "merge", dir, "--out", merged)
 	fedsim(t, append([]string{"run", "--out", run}, scenario...)...)
 	sameRuns(t, merged, run)
 }
@@ -217,14 +227,14 @@ func evict(t *testing.T, pod *corev1.Pod, grace int64) error {
 // A planned, submitted and merged scenario has the bytes of one that ran here. The pods keep
 // the strictest pod security standard, which the namespace enforces.
 func TestJobsHaveTheBytesOfARun(t *testing.T) {
-	claim := newClaim("quickstart")
-	dir := filepath.Join(volume(t, claim), "plans", "quickstart")
-	fedsim(t, "plan", "quickstart", "-o", dir)
-	job := completes(t, submit(t, dir, 3, "--claim="+claim.Name, "--path=plans/quickstart"))
+	claim := newClaim("deadline")
+	dir := filepath.Join(volume(t, claim), "plans", "deadline")
+	fedsim(t, "plan", "make", "deadline", "-o", dir)
+	job := completes(t, submit(t, dir, 3, "--claim="+claim.Name, "--path=plans/deadline"))
 	if n := len(pods(t, job)); n != 3 || job.Status.Failed != 0 {
 		t.Errorf("%d pods, %d of them failed", n, job.Status.Failed)
 	}
-	mergesLike(t, dir, "quickstart")
+	mergesLike(t, dir, "deadline")
 }
 
 // A pod that is evicted, one that is killed in its eviction and one whose container gets
@@ -233,10 +243,11 @@ func TestInterruptedPodsAreReplaced(t *testing.T) {
 	claim := newClaim("interrupted")
 	dir := volume(t, claim)
 	scenario := []string{"lte-high-var", "--set", "run.seeds=[1, 2, 3]", "--set", "data.synthetic.clients=6"}
-	fedsim(t, append([]string{"plan", "-o", dir}, scenario...)...)
+	fedsim(t, append([]string{"plan", "make", "-o", dir}, scenario...)...)
 	job := submit(t, dir, 3, "--claim="+claim.Name)
 	evicted, interrupted, killed := worker(t, dir, job, 0), worker(t, dir, job, 1), worker(t, dir, job, 2)
-	err := errors.Join(nodes.signal(interrupted, syscall.SIGTERM), nodes.signal(killed, syscall.SIGSTOP), evict(t, evicted, 60), evict(t, killed, 1))
+	err := errors.Join(nodes.signal(interrupted, syscall.SIGTERM), nodes.signal(killed, syscall.SIGSTOP),
+		evict(t, evicted, 60), evict(t, killed, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,11 +258,13 @@ func TestInterruptedPodsAreReplaced(t *testing.T) {
 		if pod.Status.Phase != corev1.PodSucceeded {
 			continue
 		}
-		if counted, ignored := pod.Annotations[batchv1.JobIndexFailureCountAnnotation], pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation]; counted != "0" || ignored != "1" {
+		if counted, ignored := pod.Annotations[batchv1.JobIndexFailureCountAnnotation],
+			pod.Annotations[batchv1.JobIndexIgnoredFailureCountAnnotation]; counted != "0" || ignored != "1" {
 			t.Errorf("index %s: %s failures counted, %s ignored", index, counted, ignored)
 		}
 	}
-	if want := (map[string][]int32{"0": {0}, "1": {0, 75}, "2": {0}}); !maps.EqualFunc(codes, want, slices.Equal) { // an evicted pod is deleted
+	// an evicted pod is deleted
+	if want := (map[string][]int32{"0": {0}, "1": {0, 75}, "2": {0}}); !maps.EqualFunc(codes, want, slices.Equal) {
 		t.Errorf("exit codes %v, not %v", codes, want)
 	}
 	for pod, want := range map[*corev1.Pod]int{evicted: 75, interrupted: 75, killed: 128 + int(syscall.SIGKILL)} {
@@ -267,7 +280,7 @@ func TestInterruptedPodsAreReplaced(t *testing.T) {
 func TestFailedIndexIsSubmittedAgain(t *testing.T) {
 	claim := newClaim("failed")
 	dir := volume(t, claim)
-	fedsim(t, "plan", "quickstart", "-o", dir)
+	fedsim(t, "plan", "make", "deadline", "-o", dir)
 	data, err := os.ReadFile(filepath.Join(dir, "plan.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +289,8 @@ func TestFailedIndexIsSubmittedAgain(t *testing.T) {
 	if err := json.Unmarshal(data, &plan); err != nil {
 		t.Fatal(err)
 	}
-	obstacle := filepath.Join(dir, "attempts", plan.Items[len(plan.Items)-1].ID) // of a group: a link to nothing where a folder must be
+	// of a group: a link to nothing where a folder must be
+	obstacle := filepath.Join(dir, "attempts", plan.Items[len(plan.Items)-1].ID)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(obstacle), 0o777), os.Symlink("/absent", obstacle)); err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +308,7 @@ func TestFailedIndexIsSubmittedAgain(t *testing.T) {
 	if job = completes(t, submit(t, dir, 3, "--claim="+claim.Name)); *job.Spec.Completions != 1 {
 		t.Errorf("%d tasks were submitted again", *job.Spec.Completions)
 	}
-	mergesLike(t, dir, "quickstart")
+	mergesLike(t, dir, "deadline")
 }
 
 // The claim of docs/clusters.md serves a plan and its data from two folders of a volume.
@@ -317,8 +331,9 @@ func TestDocumentedClaim(t *testing.T) {
 	}
 	t.Setenv("FEDSIM_DATA", filepath.Dir(data))
 	dir := filepath.Join(folder, "lte")
-	scenario := []string{"quickstart", "--set", "data.source=csv", "--set", "data.path=two.csv", "--set", "run.rounds=50"}
-	fedsim(t, append([]string{"plan", "-o", dir}, scenario...)...)
+	scenario := []string{"deadline", "--set", "data.source=csv", "--set", "data.path=two.csv", "--set",
+		"run.rounds=50"}
+	fedsim(t, append([]string{"plan", "make", "-o", dir}, scenario...)...)
 	completes(t, submit(t, dir, 2, "--claim="+claim.Name, "--path=lte", "--data=data", "--namespace="+namespace))
 	mergesLike(t, dir, scenario...)
 }
@@ -327,8 +342,9 @@ func TestDocumentedClaim(t *testing.T) {
 func TestUsageErrorIsNotRepeated(t *testing.T) {
 	claim := newClaim("usage")
 	dir := volume(t, claim)
-	fedsim(t, "plan", "quickstart", "-o", dir)
-	manifest := fedsim(t, "submit", dir, "--engine", "kubernetes", "--tasks", "2", "--print", "--", "--image="+built.name, "--claim="+claim.Name)
+	fedsim(t, "plan", "make", "deadline", "-o", dir)
+	manifest := fedsim(t, "plan", "submit", dir, "--engine", "kubernetes", "--tasks", "2", "--print", "--",
+		"--image="+built.name, "--claim="+claim.Name)
 	changed := strings.Replace(manifest, `"--workers", "1"`, `"--wrokers", "1"`, 1)
 	create := exec.Command("kubectl", "create", "-f", "-")
 	create.Stdin = strings.NewReader(changed)
@@ -341,7 +357,8 @@ func TestUsageErrorIsNotRepeated(t *testing.T) {
 			continue
 		}
 		job, how := end(t, job)
-		if codes, want := exitCodes(t, job), (map[string][]int32{"0": {2}, "1": {2}}); how != batchv1.JobFailed || !maps.EqualFunc(codes, want, slices.Equal) {
+		if codes, want := exitCodes(t, job), (map[string][]int32{"0": {2}, "1": {2}}); how != batchv1.JobFailed ||
+			!maps.EqualFunc(codes, want, slices.Equal) {
 			t.Errorf("%s: exit codes %v, not %v\n%s", how, codes, want, nodes.output())
 		}
 	}

@@ -48,8 +48,10 @@ type running struct {
 }
 
 // startKubelet registers the node and handles pods until ctx ends. report gets errors.
-func startKubelet(ctx context.Context, client kubernetes.Interface, image *image, logs string, report func(error)) (*kubelet, error) {
-	k := &kubelet{client: client, image: image, logs: logs, report: report, running: map[types.UID]*running{}, ended: map[types.UID]int{}}
+func startKubelet(ctx context.Context, client kubernetes.Interface, image *image, logs string,
+	report func(error)) (*kubelet, error) {
+	k := &kubelet{client: client, image: image, logs: logs, report: report, running: map[types.UID]*running{},
+		ended: map[types.UID]int{}}
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}
 	if _, err := client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{}); err != nil {
 		return nil, err
@@ -124,7 +126,8 @@ func (k *kubelet) terminate(pod *corev1.Pod) {
 
 // run runs a pod from its creation to its end.
 func (k *kubelet) run(ctx context.Context, pod *corev1.Pod) error {
-	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID}, Target: corev1.ObjectReference{Kind: "Node", Name: node}}
+	binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, UID: pod.UID},
+		Target: corev1.ObjectReference{Kind: "Node", Name: node}}
 	if err := k.client.CoreV1().Pods(pod.Namespace).Bind(ctx, binding, metav1.CreateOptions{}); err != nil {
 		return err
 	}
@@ -149,7 +152,8 @@ func (k *kubelet) run(ctx context.Context, pod *corev1.Pod) error {
 	k.mu.Lock()
 	k.running[pod.UID] = &running{process: cmd.Process}
 	k.mu.Unlock()
-	if err := k.update(ctx, pod, corev1.PodRunning, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: begun}}); err != nil {
+	if err := k.update(ctx, pod, corev1.PodRunning,
+		corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: begun}}); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
 	err = cmd.Wait()
@@ -169,7 +173,8 @@ func (k *kubelet) run(ctx context.Context, pod *corev1.Pod) error {
 	if code != 0 {
 		phase, reason = corev1.PodFailed, "Error"
 	}
-	ended := corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: reason, StartedAt: begun, FinishedAt: metav1.Now()}
+	ended := corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: reason, StartedAt: begun,
+		FinishedAt: metav1.Now()}
 	if err := k.update(ctx, pod, phase, corev1.ContainerState{Terminated: &ended}); err != nil {
 		return err
 	}
@@ -181,7 +186,8 @@ func (k *kubelet) run(ctx context.Context, pod *corev1.Pod) error {
 }
 
 // update reports the state of a pod's container.
-func (k *kubelet) update(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) error {
+func (k *kubelet) update(ctx context.Context, pod *corev1.Pod, phase corev1.PodPhase,
+	state corev1.ContainerState) error {
 	pods := k.client.CoreV1().Pods(pod.Namespace)
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		now, err := pods.Get(ctx, pod.Name, metav1.GetOptions{})
@@ -190,7 +196,9 @@ func (k *kubelet) update(ctx context.Context, pod *corev1.Pod, phase corev1.PodP
 		}
 		c := &now.Spec.Containers[0]
 		now.Status.Phase = phase
-		now.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: c.Name, Image: c.Image, State: state, Ready: state.Running != nil}}
+		now.Status.ContainerStatuses = []corev1.ContainerStatus{
+			{Name: c.Name, Image: c.Image, State: state, Ready: state.Running != nil},
+		}
 		_, err = pods.UpdateStatus(ctx, now, metav1.UpdateOptions{})
 		return err
 	})
@@ -264,7 +272,9 @@ func (k *kubelet) container(ctx context.Context, pod *corev1.Pod) (*container, e
 		if m.SubPathExpr != "" {
 			return nil, fmt.Errorf("mount %s has an expression", m.MountPath)
 		}
-		c.Mounts = append(c.Mounts, mount{From: filepath.Join(folders[m.Name], filepath.FromSlash(m.SubPath)), To: m.MountPath, ReadOnly: m.ReadOnly})
+		c.Mounts = append(c.Mounts,
+			mount{From: filepath.Join(folders[m.Name], filepath.FromSlash(m.SubPath)), To: m.MountPath,
+				ReadOnly: m.ReadOnly})
 	}
 	return c, nil
 }
@@ -306,7 +316,8 @@ func giveToGroup(folder string, group int) error {
 		if d.IsDir() {
 			mode |= 0o110 | fs.ModeSetgid
 		}
-		if err := errors.Join(os.Lchown(path, -1, group), os.Chmod(path, mode)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := errors.Join(os.Lchown(path, -1, group), os.Chmod(path, mode)); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil

@@ -93,12 +93,16 @@ func withCluster(run func() int) (code int, err error) {
 	if err := os.Symlink(control.kubectl, filepath.Join(dir, "bin", "kubectl")); err != nil {
 		return 0, err
 	}
-	for name, value := range map[string]string{"PATH": filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "KUBECONFIG": control.kubeconfig} {
+	for name, value := range map[string]string{"PATH": filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"),
+		"KUBECONFIG": control.kubeconfig} {
 		if err := os.Setenv(name, value); err != nil {
 			return 0, err
 		}
 	}
-	strict := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}}
+	strict := &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace,
+			Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}},
+	}
 	if _, err := control.client.CoreV1().Namespaces().Create(ctx, strict, metav1.CreateOptions{}); err != nil {
 		return 0, err
 	}
@@ -107,7 +111,9 @@ func withCluster(run func() int) (code int, err error) {
 		_, err := control.client.CoreV1().ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil, nil
 	}); err != nil {
-		return 0, fmt.Errorf("the namespace has no account: %w\n%s", err, tail(filepath.Join(dir, "cluster"), "kube-controller-manager.log"))
+		return 0,
+			fmt.Errorf("the namespace has no account: %w\n%s", err,
+				tail(filepath.Join(dir, "cluster"), "kube-controller-manager.log"))
 	}
 	if nodes, err = startKubelet(ctx, control.client, built, filepath.Join(dir, "logs"), faults.add); err != nil {
 		return 0, err

@@ -108,7 +108,8 @@ func newCluster(t *testing.T) (*cluster, error) {
 	c := &cluster{dir: dir}
 	c.env = append(os.Environ(), "SLURM_CONF="+c.path("slurm.conf"))
 	// munged refuses a key that others can read and a socket that they cannot reach.
-	err = errors.Join(os.Chmod(dir, 0o755), os.Mkdir(c.path("munge"), 0o755), os.Mkdir(c.path("key"), 0o700), os.Mkdir(c.path("state"), 0o755))
+	err = errors.Join(os.Chmod(dir, 0o755), os.Mkdir(c.path("munge"), 0o755), os.Mkdir(c.path("key"), 0o700),
+		os.Mkdir(c.path("state"), 0o755))
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,9 @@ func newCluster(t *testing.T) (*cluster, error) {
 		return nil, err
 	}
 	key := []byte(strings.Repeat(fmt.Sprintf("%s %v %d ", dir, ports, time.Now().UnixNano()), 20))
-	return c, errors.Join(os.WriteFile(c.path("slurm.conf"), []byte(text.String()), 0o644), os.WriteFile(c.path("key/key"), key, 0o600))
+	return c,
+		errors.Join(os.WriteFile(c.path("slurm.conf"), []byte(text.String()), 0o644),
+			os.WriteFile(c.path("key/key"), key, 0o600))
 }
 
 func (c *cluster) path(name string) string { return filepath.Join(c.dir, name) }
@@ -168,8 +171,9 @@ func freePorts(n int) ([]int, error) {
 func (c *cluster) start(ctx context.Context) error {
 	conf := c.path("slurm.conf")
 	for _, args := range [][]string{
-		{"munged", "--key-file=" + c.path("key/key"), "--socket=" + c.path("munge/socket"), "--pid-file=" + c.path("munged.pid"),
-			"--log-file=" + c.path("munged.log"), "--seed-file=" + c.path("key/seed"), "--num-threads=2"},
+		{"munged", "--key-file=" + c.path("key/key"), "--socket=" + c.path("munge/socket"),
+			"--pid-file=" + c.path("munged.pid"), "--log-file=" + c.path("munged.log"),
+			"--seed-file=" + c.path("key/seed"), "--num-threads=2"},
 		{"slurmctld", "-i", "-f", conf},
 		{"slurmd", "-f", conf, "-N", "n1"},
 		{"slurmd", "-f", conf, "-N", "n2"},
@@ -252,7 +256,8 @@ func (c *cluster) stop(t *testing.T) {
 		for _, pid := range c.processes() {
 			_ = syscall.Kill(pid, signal) // it may have ended
 		}
-		err := wait(context.Background(), 3*time.Second, "all processes ended", func() (bool, error) { return len(c.processes()) == 0, nil })
+		err := wait(context.Background(), 3*time.Second, "all processes ended",
+			func() (bool, error) { return len(c.processes()) == 0, nil })
 		if err != nil && signal == syscall.SIGKILL {
 			t.Error(err)
 		}

@@ -45,9 +45,10 @@ func newPlanned(t *testing.T, scenario string, options ...string) *planned {
 	}
 	c := start(ctx, t)
 	// A name that scripts must quote.
-	p := &planned{T: t, cluster: c, ctx: ctx, env: c.env, dir: filepath.Join(t.TempDir(), "it's a plan"), run: filepath.Join(t.TempDir(), "run")}
+	p := &planned{T: t, cluster: c, ctx: ctx, env: c.env, dir: filepath.Join(t.TempDir(), "it's a plan"),
+		run: filepath.Join(t.TempDir(), "run")}
 	p.running = p.start("run", scenario, "--out", p.run, "--progress=none")
-	p.fedsim(append([]string{"plan", scenario, "-o", p.dir}, options...)...)
+	p.fedsim(append([]string{"plan", "make", scenario, "-o", p.dir}, options...)...)
 	return p
 }
 
@@ -103,7 +104,7 @@ func (p *planned) until(what string, holds func() bool) {
 		limit = time.Until(end) - 40*time.Second
 	}
 	if err := wait(p.ctx, limit, what, func() (bool, error) { return holds(), nil }); err != nil {
-		p.Fatalf("%v; %s", err, p.fedsim("status", p.dir))
+		p.Fatalf("%v; %s", err, p.fedsim("show", p.dir))
 	}
 	p.Logf("%5.1f s until %s", time.Since(begun).Seconds(), what)
 }
@@ -164,7 +165,7 @@ func (p *planned) workers() []worker {
 	var all []worker
 	for _, pid := range p.processes() {
 		command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if err != nil || !strings.HasPrefix(string(command), *fedsim+"\x00work\x00") {
+		if err != nil || !strings.HasPrefix(string(command), *fedsim+"\x00plan\x00work\x00") {
 			continue
 		}
 		if w := (worker{pid, variable(pid, "SLURM_ARRAY_TASK_ID"), variable(pid, "SLURM_JOB_ID")}); w.job != "" {
@@ -217,7 +218,8 @@ func (p *planned) interrupt() (task string, before map[string]string) {
 		if syscall.Kill(w.pid, syscall.SIGSTOP) != nil {
 			return false
 		}
-		if !slices.ContainsFunc(p.state().Items, func(item item) bool { return item.State == "running" && item.PID == w.pid }) {
+		if !slices.ContainsFunc(p.state().Items,
+			func(item item) bool { return item.State == "running" && item.PID == w.pid }) {
 			_ = syscall.Kill(w.pid, syscall.SIGCONT)
 			return false
 		}
@@ -285,7 +287,7 @@ func (p *planned) keep(before map[string]string) {
 	p.Logf("%d of %d groups were done before", len(before), len(after))
 }
 
-// state is what "fedsim status" says.
+// state is what "fedsim show" says.
 type state struct {
 	Groups struct{ Total, Done, Failed int }
 	Items  []item
@@ -300,7 +302,7 @@ type item struct {
 func (p *planned) state() state {
 	p.Helper()
 	var s state
-	if err := json.Unmarshal([]byte(p.fedsim("status", p.dir, "--json")), &s); err != nil {
+	if err := json.Unmarshal([]byte(p.fedsim("show", p.dir, "--json")), &s); err != nil {
 		p.Fatal(err)
 	}
 	if s.Groups.Total == 0 || s.Groups.Failed > 0 {
@@ -326,7 +328,7 @@ func (p *planned) finish() {
 			text, _ := os.ReadFile(log)
 			p.Logf("%s:\n%s", log, text)
 		}
-		p.Fatalf("no task is left: %s", p.fedsim("status", p.dir))
+		p.Fatalf("no task is left: %s", p.fedsim("show", p.dir))
 	}
 }
 
@@ -334,7 +336,7 @@ func (p *planned) finish() {
 func (p *planned) sameAsRun() {
 	p.Helper()
 	merged := filepath.Join(p.TempDir(), "merged")
-	p.fedsim("merge", p.dir, "--out", merged)
+	p.fedsim("plan", "merge", p.dir, "--out", merged)
 	if err := p.running.Wait(); err != nil {
 		p.Fatalf("fedsim run: %v", err)
 	}

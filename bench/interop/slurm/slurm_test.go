@@ -20,17 +20,19 @@ var (
 // interrupted and goes back to the queue. The merged files must be those of one process.
 func TestArray(t *testing.T) {
 	p := newPlanned(t, short(t), "--group-time=0s")
-	if text := p.fedsim("submit", p.dir, "--engine=slurm", "--tasks=4", "--print", "--", "--partition=debug", "--comment", "a b"); !strings.Contains(text, "\n#SBATCH --array=1-4\n") ||
+	if text := p.fedsim("plan", "submit", p.dir, "--engine=slurm", "--tasks=4", "--print", "--", "--partition=debug",
+		"--comment", "a b"); !strings.Contains(text, "\n#SBATCH --array=1-4\n") ||
 		!strings.Contains(text, "\n#SBATCH --partition=debug\n#SBATCH --comment 'a b'\n") {
 		t.Errorf("--print: %s", text)
 	}
-	if text, err := p.try("submit", p.dir, "--engine=slurm", "--", "--partition=none"); err == nil || strings.Count(text, "\n") != 1 || !strings.Contains(text, "Invalid partition") {
+	if text, err := p.try("plan", "submit", p.dir, "--engine=slurm", "--", "--partition=none"); err == nil ||
+		strings.Count(text, "\n") != 1 || !strings.Contains(text, "Invalid partition") {
 		t.Errorf("a partition that is not there: %v: %s", err, text)
 	}
 	if tasks := p.tasks(); len(tasks) > 0 {
 		t.Fatalf("submitted %v too early", tasks)
 	}
-	p.fedsim("submit", p.dir, "--engine=slurm", "--tasks=4", "--", "--partition=debug", "--comment", "a b")
+	p.fedsim("plan", "submit", p.dir, "--engine=slurm", "--tasks=4", "--", "--partition=debug", "--comment", "a b")
 
 	// Slurm sends TERM to a script whose time is nearly over, as here.
 	p.until("a group is done", func() bool { return len(p.done()) > 0 })
@@ -48,7 +50,8 @@ func TestArray(t *testing.T) {
 	}
 	p.sameAsRun()
 
-	if text := p.fedsim("submit", p.dir, "--engine=slurm"); !strings.HasPrefix(text, "nothing is missing: ") || len(p.tasks()) > 0 {
+	if text := p.fedsim("plan", "submit", p.dir, "--engine=slurm"); !strings.HasPrefix(text, "nothing is missing: ") ||
+		len(p.tasks()) > 0 {
 		t.Errorf("submitted again: %s%v", text, p.tasks())
 	}
 }
@@ -58,7 +61,7 @@ func TestArray(t *testing.T) {
 func TestWhole(t *testing.T) {
 	slowly(t)
 	p := newPlanned(t, filepath.Join("..", "..", "..", "scenarios", "lte-high-var.toml"))
-	p.fedsim("submit", p.dir, "--engine=slurm", "--tasks=4", "--", "--time=1")
+	p.fedsim("plan", "submit", p.dir, "--engine=slurm", "--tasks=4", "--", "--time=1")
 	p.finish()
 	if n := p.restarts(); n == 0 {
 		t.Error("no task was interrupted")
@@ -75,7 +78,7 @@ func TestCanceled(t *testing.T) {
 	p := newPlanned(t, short(t), "--group-time=0s")
 	for _, signal := range []string{"", "--signal=KILL"} {
 		before := p.done()
-		p.fedsim("submit", p.dir, "--engine=slurm", "--tasks=4")
+		p.fedsim("plan", "submit", p.dir, "--engine=slurm", "--tasks=4")
 		p.until("another group is done", func() bool { return len(p.done()) > len(before) })
 		job, _, _ := strings.Cut(p.tasks()[0], "_")
 		p.slurm(slices.DeleteFunc([]string{"scancel", signal, job}, func(arg string) bool { return arg == "" })...)
@@ -90,7 +93,7 @@ func TestCanceled(t *testing.T) {
 		}
 	}
 	before := p.done()
-	p.fedsim("submit", p.dir, "--engine=slurm", "--tasks=4")
+	p.fedsim("plan", "submit", p.dir, "--engine=slurm", "--tasks=4")
 	p.finish()
 	p.keep(before)
 	p.sameAsRun()
@@ -101,11 +104,11 @@ func TestCanceled(t *testing.T) {
 func TestLostNodes(t *testing.T) {
 	slowly(t)
 	p := newPlanned(t, short(t), "--group-time=0s")
-	p.fedsim("submit", p.dir, "--engine=slurm", "--tasks=4")
+	p.fedsim("plan", "submit", p.dir, "--engine=slurm", "--tasks=4")
 	p.until("a group is done", func() bool { return len(p.done()) > 0 })
 
 	p.slurm("scontrol", "update", "nodename=n1", "state=down", "reason=test")
-	duplicate := p.start("work", p.dir)
+	duplicate := p.start("plan", "work", p.dir)
 	p.until("a task was requeued", func() bool { return p.restarts() > 0 })
 
 	p.until("another group is done", func() bool { return len(p.done()) > 1 })
@@ -130,8 +133,8 @@ func TestNoSlurm(t *testing.T) {
 		t.Skip("run make test-slurm")
 	}
 	p := planned{T: t, dir: filepath.Join(t.TempDir(), "plan"), env: append(os.Environ(), "PATH="+t.TempDir())}
-	p.fedsim("plan", "quickstart", "-o", p.dir)
-	text, err := p.try("submit", p.dir, "--engine=slurm")
+	p.fedsim("plan", "make", "deadline", "-o", p.dir)
+	text, err := p.try("plan", "submit", p.dir, "--engine=slurm")
 	if err == nil || strings.Count(text, "\n") != 1 || !strings.Contains(text, "sbatch") {
 		t.Errorf("%v: %s", err, text)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // namings are the constants of a package for the activities of a device in an attempt. A function or
@@ -19,7 +21,8 @@ var namings = []struct {
 	except    map[string]string // by function
 }{
 	{"clients", []string{"Downlink", "Compute", "Uplink", "Waiting"}, map[string]string{
-		"(*Ledger).Note": "waiting has no bytes and no FLOPs", "(*energy).Power": "waiting draws the power of an idle client",
+		"(*Ledger).Note":      "waiting has no bytes and no FLOPs",
+		"(*energy).Power":     "waiting draws the power of an idle client",
 		"(*population).State": "its fields are lengths that are known in advance",
 		"(*energy).transfer":  "transfers are one of two", "partOf": "whatever else a device does is waiting",
 	}},
@@ -33,18 +36,12 @@ var namings = []struct {
 func TestActivitiesAreComplete(t *testing.T) {
 	met := map[string]bool{}
 	for _, pattern := range []string{"*/*.go", "*/*/*.go", "*/*/*/*.go"} {
-		files, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := expect.Value(filepath.Glob(filepath.Join(root, pattern)))(t)
 		for _, name := range files {
 			if strings.HasSuffix(name, "_test.go") {
 				continue
 			}
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := expect.Value(parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution))(t)
 			for _, n := range namings {
 				inside := strings.HasSuffix(filepath.ToSlash(filepath.Dir(name)), "/"+n.folder)
 				for _, d := range file.Decls {
@@ -62,9 +59,7 @@ func TestActivitiesAreComplete(t *testing.T) {
 	}
 	for _, n := range namings {
 		for of := range n.except {
-			if !met[of] {
-				t.Errorf("%s needs no exception", of)
-			}
+			expect.That(t, met[of], "%s needs no exception", of)
 		}
 	}
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"fedsim/algorithms"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/tools/quote"
 	"fedsim/mtl"
 )
 
 func (f *computeFlags) addAllow(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.allowExternal, "allow-external", false, "start the programs of the scenario (methods.*.command, problem.command) without asking")
+	cmd.Flags().BoolVar(&f.allowExternal, "allow-external", false,
+		"start the programs that the scenario names")
 }
 
 func addOtherProgram(cmd *cobra.Command, into *bool, what string) {
-	cmd.Flags().BoolVar(into, "allow-other-program", false, what+" (docs/model-protocol.md); the results say so")
+	cmd.Flags().BoolVar(into, "allow-other-program", false, what+" (docs/protocols.md#model); the results say so")
 }
 
 // allow asks whether the programs that the runs of a scenario start may run. It prints
@@ -41,7 +42,8 @@ func (f *computeFlags) allow(cmd *cobra.Command, s *scenario.Scenario) error {
 	}
 	// The lines are not cut: an argument out of sight may be the one that matters.
 	var b strings.Builder
-	fmt.Fprintf(&b, "fedsim: %s starts %s, with your permissions:\n", quote.Line(s.File), count(len(programs), "program"))
+	fmt.Fprintf(&b, "fedsim: %s starts %s, with your permissions:\n", quote.Line(s.File),
+		count(len(programs), "program"))
 	for _, p := range programs {
 		fmt.Fprintf(&b, "  %s\n", p)
 	}
@@ -77,8 +79,8 @@ func programsOf(s *scenario.Scenario) []string {
 						programs = append(programs, text)
 					}
 				}
-				if o, ok := external.Of(run.Options); ok {
-					add("methods." + run.Method + ": " + commandText(o.Command))
+				if o, ok := run.Options.(algorithms.Outside); ok {
+					add("methods." + run.Method + ": " + commandText(o.Program()))
 				}
 				if p := &run.Settings.Problem; p.Model == mtl.ModelExternal {
 					add("problem: " + commandText(p.Command.Words()))

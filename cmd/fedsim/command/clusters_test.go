@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // TestClustersPage runs the commands of docs/clusters.md whose output follows, in one folder,
@@ -18,9 +20,7 @@ func TestClustersPage(t *testing.T) {
 		t.Skip("there is no shell")
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	dir, bin := t.TempDir(), t.TempDir()
 	// As in TestMain, the test binary acts as fedsim if that is its name. Workers are started
 	// by the path of the binary, where a link has the name of its target.
@@ -36,9 +36,7 @@ func TestClustersPage(t *testing.T) {
 		ran++
 		perform(t, shell, dir, bin, found[i], &found[i+1])
 	}
-	if ran < 4 {
-		t.Errorf("ran %d blocks, the page has at least 4", ran)
-	}
+	expect.That(t, ran >= 4, "ran %d blocks, the page has at least 4", ran)
 	if *updateTutorial {
 		rewritePage(t, "docs/clusters.md", between, found)
 	}
@@ -52,17 +50,14 @@ func rewritePage(t *testing.T, name string, between []string, found []fence) {
 		page.WriteString(between[i] + "```" + block.info + "\n" + block.text + "```\n")
 	}
 	page.WriteString(between[len(found)])
-	if err := os.WriteFile(filepath.Join(root, name), []byte(page.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(page.String()), 0o644))
 }
 
 // The page names everything in which merged bytes may differ: what withoutClock removes.
 func TestClustersPageNamesWhatDiffers(t *testing.T) {
 	beginning, _, _ := strings.Cut(read(t, "docs/clusters.md"), "\n## ")
 	for _, name := range []string{"`wall_s` of `runs.csv`", "times in the manifest", "command line in"} {
-		if !strings.Contains(strings.Join(strings.Fields(beginning), " "), name) {
-			t.Errorf("docs/clusters.md does not say that %s may differ", name)
-		}
+		expect.That(t, strings.Contains(strings.Join(strings.Fields(beginning), " "), name),
+			"docs/clusters.md does not say that %s may differ", name)
 	}
 }

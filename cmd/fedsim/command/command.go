@@ -17,11 +17,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/tools/columns"
+	"fedsim/experiment/scenario"
+	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // Main runs a command line and returns the exit status. Args excludes the program
@@ -38,11 +39,18 @@ func Main(args []string, stdout, stderr io.Writer) int {
 
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := bufio.NewWriter(stdout)
+	args, all := helpForAll(args)
 	root := newRoot(args)
+	if all {
+		reveal(root)
+	}
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := retiredCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	// A command whose output exceeds the buffer already returns the write error.
 	if flushed := out.Flush(); flushed != nil && (err == nil || errors.Is(err, flushed)) {
 		err = fmt.Errorf("write standard output: %w", flushed)
@@ -51,31 +59,43 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return status(err)
 }
 
+// ofRooms make the commands of rooms, from the command line: the file of each adds its own.
+var ofRooms []func(line []string) *cobra.Command
+
+// ofExplain add the parts of rooms to the explanation of a run: flags, and a function that runs if one of them is set.
+var ofExplain []func(cmd *cobra.Command) func(read *rundir.Results, run *scenario.RunSpec) (asked bool, err error)
+
+// endsOfExplain return the sections of rooms on all runs of a directory, which follow the explanation of one run.
+var endsOfExplain []func(s *scenario.Scenario, runs []results.Run) results.Sections
+
 func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "fedsim",
+		Use:   "fedsim COMMAND [ARGUMENTS]",
 		Short: "Simulate federated learning on slow, unreliable devices in virtual time",
-		Long: `fedsim simulates federated learning on a network of devices. The optimization is
-real; devices, links, dropouts and batteries are simulated as discrete events in
-virtual time. A scenario file defines the runs. Figures and tables show the time
-to accuracy.`,
-		Example: `  fedsim run quickstart
-  fedsim run scenarios/lte-high-var.toml --set faults.drop_probability=0.25
-  fedsim scenarios list`,
+		Long: `fedsim trains models on simulated devices, and says how long each method takes
+to an accuracy, in bytes and joules as well. Time is virtual; training is real.`,
+		Example: `  fedsim run quickstart                  four methods on forty phones, seconds
+  fedsim init mine.toml                  a scenario of your own, 30 lines
+  fedsim run mine.toml --set network.profile=3g`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.Version = readVersion().String()
 	root.SetVersionTemplate(versionText())
 	root.Flags().Bool("version", false, "print the versions of fedsim and Go, and the platform")
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns.Width)))
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return printText(cmd.OutOrStdout(), usage(cmd)) })
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, args, err) })
-	line := append([]string{root.Name()}, args...)
-	asGroup(root, newRun(line), newEngine(line), newPlan(line), newWork(), newMerge(), newTune(), newTheory(line), newPlot(),
-		newCompare(), newExplain(), newReport(), newStatus(), newServe(), newSubmit(), newResults(), newInit(), newScenarios(),
-		newCalibrate(), newReplay(), newData(), newTrace(), newFleet(), newAlgorithms(), newLearner(), newCompletion(), newMan(), newVersion())
-	root.SetHelpCommand(newHelp())
-	root.InitDefaultHelpCmd()
+	line := append([]string{"fedsim"}, args...)
+	commands := []*cobra.Command{newRun(line), newPlot(), newShow(), newExport(), newInit(), newCheck(),
+		newScenarios(), newData(), newTrace(), newFleet(), newMethods(), newCompletion(), newMan(), newVersion(),
+		newHelp()}
+	for _, command := range ofRooms {
+		commands = append(commands, command(line))
+	}
+	asGroup(root)
+	addLicenses(root)
+	addGroups(root, commands)
+	root.SetHelpCommand(child(root, "help"))
 	completeNothingAfter(root)
 	reflow(root)
 	return root

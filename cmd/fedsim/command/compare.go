@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -27,28 +26,33 @@ type compareFlags struct {
 	json    bool
 }
 
-func newCompare() *cobra.Command {
+func init() { ofRooms = append(ofRooms, newCompare) }
+
+func newCompare([]string) *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare DIR DIR...",
-		Short: "Compare run directories: settings and time to a target",
+		Short: "Compare run directories",
 		Long: `Compare run directories that differ in settings, seeds or versions of fedsim.
 
 The command lists the settings that differ between the scenario.toml files. For
 each experiment, method and sweep point, it prints the virtual time to each target
 and the ratio to the time in the first directory. Runs with the same seed are
 paired. The interval of a ratio is a bootstrap interval over the seeds.
-docs/compare.md explains the method.`,
+docs/results.md#comparing-runs explains the method.`,
 		Example: `  fedsim compare runs/quickstart runs/3g
   fedsim compare runs/quickstart runs/3g runs/lte --target 1e-2 -o comparison`,
 		Args:              takes(2, math.MaxInt, "two or more run directories"),
 		ValidArgsFunction: completeDirectory,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	cmd.Flags().StringSliceVar(&f.targets, "target", nil, "targets to compare: a sub-optimality such as 1e-2, or a metric such as test_error=0.08 (default the targets of all directories)")
-	cmd.Flags().StringVarP(&f.out, "out", "o", "", "directory for compare.csv, compare.md, compare.png and compare.svg (default none)")
+	cmd.Flags().StringSliceVar(&f.targets, "target", nil,
+		"targets to compare: a sub-optimality such as 1e-2, or a metric such as test_error=0.08 (default the targets "+
+			"of all directories)")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "",
+		"directory for compare.csv, compare.md, compare.tex, compare.png and compare.svg (default none)")
 	completeFlag(cmd, "out", completeDirectory)
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the comparison as JSON (docs/json.md)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the comparison as JSON (docs/reference/json.md)")
 	return cmd
 }
 
@@ -76,7 +80,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if f.json {
 		return errors.Join(failed, plainjson.Print(cmd.OutOrStdout(), c))
 	}
-	text := c.Text(textWidth())
+	text := c.Sections().Text(textWidth())
 	if len(c.Files) > 0 {
 		text += "\nfiles:   " + strings.Join(c.Files, "\n         ") + "\n"
 	}
@@ -107,7 +111,7 @@ func (f *compareFlags) parse() (results.Targets, error) {
 	return targets, nil
 }
 
-// requireMetrics reports a target whose metric is neither a column of rounds.csv, nor declared
+// requireMetrics reports a target whose metric is neither a column of rounds.parquet, nor declared
 // by a learner of the runs, nor a statistic over their clients.
 func requireMetrics(targets results.Targets, dirs []*rundir.Results) error {
 	names, statistics := results.MetricNames(), map[string]bool{}
@@ -166,12 +170,9 @@ func saveComparison(dir string, c *compare.Comparison) ([]string, error) {
 		return nil, err
 	}
 	var paths []string
-	for _, file := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{{"compare.csv", c.WriteCSV}, {"compare.md", c.WriteMarkdown}} {
-		path := filepath.Join(dir, file.name)
-		if err := atomicfile.Write(path, file.write); err != nil {
+	for _, file := range c.Sections().Files() {
+		path := filepath.Join(dir, file.Name)
+		if err := atomicfile.Write(path, file.Write); err != nil {
 			return paths, err
 		}
 		paths = append(paths, path)

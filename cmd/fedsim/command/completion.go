@@ -162,19 +162,32 @@ func matching(all []cobra.Completion, word string) (found []cobra.Completion) {
 // keys with the prefix are offered.
 func completeSet(prefix string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		keys := slices.DeleteFunc(overridable(args), func(f config.Field) bool { return !strings.HasPrefix(f.Key, prefix) })
+		keys := slices.DeleteFunc(overridable(args),
+			func(f config.Field) bool { return !strings.HasPrefix(f.Key, prefix) })
 		if key, value, ok := strings.Cut(word, "="); ok {
 			return values(keys, key, value)
 		}
 		if !strings.Contains(word, ".") {
-			return topLevel(keys, word), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+			return append(thirty(keys, word), topLevel(keys, word)...), cobra.ShellCompDirectiveNoSpace |
+				cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 		}
 		var all []cobra.Completion
 		for _, f := range keys {
 			all = append(all, cobra.CompletionWithDesc(f.Key+"=", f.Doc))
 		}
-		return matching(all, word), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		return matching(all, word),
+			cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
+}
+
+// thirty returns the keys that most scenarios set, of those that begin with a word.
+func thirty(keys []config.Field, word string) (found []cobra.Completion) {
+	for _, k := range scenario.ThirtyKeys {
+		if slices.ContainsFunc(keys, func(f config.Field) bool { return f.Key == k.Key }) {
+			found = append(found, cobra.CompletionWithDesc(k.Key+"=", k.Text))
+		}
+	}
+	return matching(found, word)
 }
 
 // overridable returns the keys that --set can change in the scenario of args, or in
@@ -206,7 +219,8 @@ func topLevel(keys []config.Field, word string) []cobra.Completion {
 		}
 	}
 	for _, table := range order {
-		found = append(found, cobra.CompletionWithDesc(table+".", fmt.Sprintf("table of %s", count(tables[table], "key"))))
+		found = append(found,
+			cobra.CompletionWithDesc(table+".", fmt.Sprintf("table of %s", count(tables[table], "key"))))
 	}
 	return found
 }

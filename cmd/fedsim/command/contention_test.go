@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -38,9 +39,6 @@ name = "long"
 set = { "run.rounds" = 3000, "run.outer" = 2 }
 `
 
-// longCheckpoint is the checkpoint of the long run: the start of the SHA-256 of its name.
-const longCheckpoint = "acd0b4c42a80750f.state"
-
 // halted is a stopped process that runs contended and has a checkpoint of the long run.
 type halted struct {
 	cmd    *exec.Cmd
@@ -58,21 +56,16 @@ func halt(t *testing.T, program ...string) *halted {
 	}
 	filetest.Write(t, filepath.Join(h.root, "x.toml"), contended)
 	h.exits(t, 0, "fedsim", "run", "x.toml", "--out", "whole")
-	h.cmd = exec.Command(program[0], append(program[1:], "run", "x.toml", "--out", "run", "--checkpoint=1e-3", "--progress=none", "--workers=1")...)
+	h.cmd = exec.Command(program[0],
+		append(program[1:], "run", "x.toml", "--out", "run", "--checkpoint=1e-3", "--progress=none", "--workers=1")...)
 	h.cmd.Dir, h.cmd.Stderr = h.root, &h.stderr
-	if err := h.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, h.cmd.Start())
 	t.Cleanup(func() { _ = h.cmd.Process.Kill() }) // if it has not ended
-	saved := filepath.Join(h.root, "run", ".unfinished", "checkpoint")
 	for range 30_000 {
-		if _, err := os.Stat(filepath.Join(saved, longCheckpoint)); err == nil {
+		if hasState(filepath.Join(h.root, "run"), "long/mocha/seed=1") {
 			h.signal(t, syscall.SIGSTOP)
 			time.Sleep(10 * time.Millisecond) // until all threads have stopped
-			if half, _ := filepath.Glob(filepath.Join(saved, ".*.tmp")); len(half) == 0 {
-				return h
-			}
-			h.signal(t, syscall.SIGCONT) // try again: it was writing a file
+			return h
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -82,9 +75,7 @@ func halt(t *testing.T, program ...string) *halted {
 
 func (h *halted) signal(t *testing.T, s os.Signal) {
 	t.Helper()
-	if err := h.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, h.cmd.Process.Signal(s))
 }
 
 // exits runs a command in root, checks its exit status and returns its output.
@@ -93,9 +84,8 @@ func (h *halted) exits(t *testing.T, want int, args ...string) string {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = h.root
 	out, _ := cmd.CombinedOutput()
-	if got := cmd.ProcessState.ExitCode(); got != want {
-		t.Fatalf("%v: status %d, want %d: %s", args, got, want, out)
-	}
+	got := cmd.ProcessState.ExitCode()
+	expect.Must(t, got == want, "%v: status %d, want %d: %s", args, got, want, out)
 	return string(out)
 }
 
@@ -103,16 +93,16 @@ func (h *halted) exits(t *testing.T, want int, args ...string) string {
 func (h *halted) resume(t *testing.T) {
 	t.Helper()
 	h.exits(t, 0, "fedsim", "run", "--resume", "run")
-	if d := cmp.Diff(lasting(t, filepath.Join(h.root, "whole")), lasting(t, filepath.Join(h.root, "run"))); d != "" {
-		t.Error(d)
-	}
+	d := cmp.Diff(lasting(t, filepath.Join(h.root, "whole")), lasting(t, filepath.Join(h.root, "run")))
+	expect.That(t, d == "", "%v", d)
 }
 
 // Only one process writes a run directory. Other commands are rejected until that process
 // has ended, even by a kill.
 func TestOneProcessWritesADirectory(t *testing.T) {
 	h := halt(t, "fedsim")
-	busy := fmt.Sprintf("fedsim: run: is being written to by another fedsim, process %d: wait until it is done", h.cmd.Process.Pid)
+	busy := fmt.Sprintf("fedsim: run: is being written to by another fedsim, process %d: wait until it is done",
+		h.cmd.Process.Pid)
 	for _, args := range [][]string{
 		{"fedsim", "run", "x.toml", "--out", "run"},
 		{"fedsim", "run", "x.toml", "--out", "run", "--force"},
@@ -123,44 +113,39 @@ func TestOneProcessWritesADirectory(t *testing.T) {
 		if args[2] == "--resume" { // it cannot be combined with --out
 			want = busy + "\n"
 		}
-		if got := h.exits(t, exitFailed, args...); got != want {
-			t.Errorf("%v: got %q, want %q", args, got, want)
-		}
+		got := h.exits(t, exitFailed, args...)
+		expect.That(t, got == want, "%v: got %q, want %q", args, got, want)
 	}
 	h.signal(t, syscall.SIGKILL)
-	if err := h.cmd.Wait(); err == nil {
-		t.Fatal("the process was not killed")
-	}
-	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got, "fedsim: run: holds an unfinished run, 1 finished and more under way") {
+	err := h.cmd.Wait()
+	expect.Must(t, err != nil, "the process was not killed")
+	if got := h.exits(t, exitUsage, "fedsim", "run", "x.toml", "--out", "run"); !strings.HasPrefix(got,
+		"fedsim: run: holds an unfinished run, 1 finished and more under way") {
 		t.Errorf("got %q", got)
 	}
 	h.resume(t)
 }
 
-// A directory becomes read-only during a run: the error names the file, and the
+// A directory becomes read-only during a run: the error at its end names the file, and the
 // checkpoint is preserved.
 func TestDirectoryBecomesReadOnly(t *testing.T) {
 	h := halt(t, "unprivileged")
 	stage := filepath.Join(h.root, "run", ".unfinished")
 	dirs := []string{filepath.Join(stage, "checkpoint"), stage, filepath.Join(h.root, "run")}
 	for _, dir := range dirs {
-		if err := os.Chmod(dir, 0o555); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Chmod(dir, 0o555))
 	}
 	h.signal(t, syscall.SIGCONT)
 	_ = h.cmd.Wait() // the status is checked below
-	if got := h.cmd.ProcessState.ExitCode(); got != exitFailed {
-		t.Errorf("status %d, want %d", got, exitFailed)
-	}
+	got := h.cmd.ProcessState.ExitCode()
+	expect.That(t, got == exitFailed, "status %d, want %d", got, exitFailed)
 	line := h.stderr.String()
-	if !strings.Contains(line, "run/.unfinished/checkpoint/") || !strings.Contains(line, ": permission denied; the checkpoint is saved") || strings.Count(line, "\n") != 1 {
+	if !strings.Contains(line, "run/.unfinished/") ||
+		!strings.Contains(line, ": permission denied; the checkpoint is saved") || strings.Count(line, "\n") != 2 {
 		t.Errorf("got %q", line)
 	}
 	for _, dir := range dirs {
-		if err := os.Chmod(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Chmod(dir, 0o777))
 	}
 	h.resume(t)
 }

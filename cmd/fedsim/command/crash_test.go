@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -69,7 +70,6 @@ clients = 5
 features = 12
 rows_min = 40
 rows_max = 60
-noise = -1
 [problem]
 loss = "squared"
 [methods.mocha]
@@ -87,7 +87,7 @@ tune.central = { "problem.lambda" = [0.1, 1e-2, 1e-3] }
 table.title = "shares of wrong signs"
 [[experiment.axis]]
 name = "rows"
-points = [{ label = "even" }, { label = "skewed", set = { "data.skew" = true, "data.skew_min" = 5 } }]
+points = [{ label = "even" }, { label = "skewed", set = { "data.skew" = 5 } }]
 [[experiment]]
 name = "far"
 methods = ["central"]
@@ -114,7 +114,8 @@ func resumeKilled(t *testing.T, text string, kills int) {
 	scenario := filepath.Join(root, "x.toml")
 	filetest.Write(t, scenario, text)
 	started := time.Now()
-	if out, err := exec.Command("fedsim", "run", scenario, figures, "--out", filepath.Join(root, "whole")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("fedsim", "run", scenario, figures, "--out", filepath.Join(root, "whole")).
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	took := time.Since(started)
@@ -122,11 +123,9 @@ func resumeKilled(t *testing.T, text string, kills int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	killed := 0
 	for i, resumed := 0, 0; resumed < kills; i++ {
-		if i > 4*kills {
-			t.Fatalf("only %d of %d left a checkpoint", resumed, i)
-		}
+		expect.Must(t, i <= 4*kills, "only %d of %d left a checkpoint", resumed, i)
 		dir := filepath.Join(root, fmt.Sprint(i))
-		index := filepath.Join(dir, ".unfinished", "progress.jsonl")
+		index := filepath.Join(dir, ".unfinished", "run.log")
 		workers := fmt.Sprintf("--workers=%d", []int{1, 2, 8}[i%3])
 		died := func(args ...string) bool {
 			args = append(args, workers, figures, "--checkpoint=0.01", "--progress=none")
@@ -158,12 +157,9 @@ func resumeKilled(t *testing.T, text string, kills int) {
 		if out, err := exec.Command("fedsim", again...).CombinedOutput(); err != nil {
 			t.Fatalf("run %d: %v: %s", i, err, out)
 		}
-		if d := cmp.Diff(want, lasting(t, dir)); d != "" {
-			t.Fatalf("run %d differs from an uninterrupted run: %s", i, d)
-		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		d := cmp.Diff(want, lasting(t, dir))
+		expect.Must(t, d == "", "run %d differs from an uninterrupted run: %s", i, d)
+		expect.NoError(t, os.RemoveAll(dir))
 	}
 	t.Logf("%d kills", killed)
 }
@@ -175,9 +171,7 @@ func killAfter(t *testing.T, file string, d time.Duration, args ...string) (kill
 	cmd := exec.Command("fedsim", args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() {
 		for range 60_000 {
@@ -197,7 +191,8 @@ func killAfter(t *testing.T, file string, d time.Duration, args ...string) (kill
 	if err == nil {
 		return false
 	}
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok ||
+		exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
 		t.Fatalf("%v: %v: %s", args, err, stderr.String())
 	}
 	return true
@@ -210,12 +205,9 @@ func lasting(t *testing.T, dir string) map[string]string {
 	r := readRuns(t, dir)
 	m := r.Manifest
 	m.Clock, m.Command = nil, nil
-	text, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Value(json.Marshal(m))(t)
 	files := map[string]string{"manifest": string(text)}
-	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	expect.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == "manifest.json" {
 			return err
 		}
@@ -229,28 +221,20 @@ func lasting(t *testing.T, dir string) map[string]string {
 			files[name] = withoutColumn(t, content, "wall_s")
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 
 func withoutColumn(t *testing.T, text []byte, name string) string {
 	t.Helper()
-	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := expect.Value(csv.NewReader(bytes.NewReader(text)).ReadAll())(t)
 	without := -1
 	for i, cell := range rows[0] {
 		if cell == name {
 			without = i
 		}
 	}
-	if without < 0 {
-		t.Fatalf("no column %s", name)
-	}
+	expect.Must(t, without >= 0, "no column %s", name)
 	var b strings.Builder
 	for _, row := range rows {
 		row[without] = ""

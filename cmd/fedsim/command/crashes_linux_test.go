@@ -17,10 +17,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
-var everyCall = flag.Bool("every-call", false, "check what every call leaves, not a sample of them, and draw the figures")
+var everyCall = flag.Bool("every-call", false,
+	"check what every call leaves, not a sample of them, and draw the figures")
 
 // complete has every kind of file of a run directory.
 const complete = `
@@ -83,20 +85,14 @@ func (c *crashes) ok(args ...string) {
 func (c *crashes) each(command []string, dir string, installing func(dir string) bool, check func(at string)) {
 	c.Helper()
 	to := c.path("states")
-	if err := os.MkdirAll(to, 0o777); err != nil {
-		c.Fatal(err)
-	}
+	expect.NoError(c, os.MkdirAll(to, 0o777))
 	out, err := exec.Command("call-by-call", append([]string{"copy", dir, to}, command...)...).CombinedOutput()
 	if strings.Contains(string(out), "seccomp: ") {
 		c.Skipf("the kernel does not report system calls: %s", out)
 	}
-	if err != nil {
-		c.Fatalf("%v: %s", err, out)
-	}
+	expect.Must(c, err == nil, "%v: %s", err, out)
 	whole, err := filepath.Glob(filepath.Join(to, "*.ok"))
-	if err != nil {
-		c.Fatal(err)
-	}
+	expect.NoError(c, err)
 	slices.SortFunc(whole, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
 	seen := map[string]bool{}
 	checked := 0
@@ -115,27 +111,20 @@ func (c *crashes) each(command []string, dir string, installing func(dir string)
 			continue
 		}
 		checked++
-		if err := os.RemoveAll(dir); err != nil {
-			c.Fatal(err)
-		}
-		if err := os.Rename(state, dir); err != nil {
-			c.Fatal(err)
-		}
+		expect.NoError(c, os.RemoveAll(dir))
+		expect.NoError(c, os.Rename(state, dir))
 		check("killed at " + filepath.Base(state))
 	}
 	c.Logf("checked %d of %d states at %d calls", checked, len(seen), len(whole))
-	if err := errors.Join(os.RemoveAll(to), os.RemoveAll(dir)); err != nil {
-		c.Fatal(err)
-	}
+	expect.NoError(c, errors.Join(os.RemoveAll(to), os.RemoveAll(dir)))
 }
 
 // same requires the files of an undisturbed run.
 func (c *crashes) same(at, dir string) {
 	c.Helper()
 	want := c.want[isFile(filepath.Join(dir, "figures")) || *everyCall]
-	if d := gocmp.Diff(want, lasting(c.T, dir)); d != "" {
-		c.Fatalf("%s: it differs from an undisturbed run: %s", at, d)
-	}
+	d := gocmp.Diff(want, lasting(c.T, dir))
+	expect.Must(c, d == "", "%s: it differs from an undisturbed run: %s", at, d)
 }
 
 // midInstall reports whether a folder has files of a run without a manifest.
@@ -155,14 +144,10 @@ func TestRunsKilledAtEveryCall(t *testing.T) {
 	dir, again := c.path("dir"), false
 	c.each([]string{"run", c.scenario, "--out", dir, "-q"}, dir, midInstall, func(at string) {
 		if again = !again || *everyCall; again {
-			if err := os.CopyFS(c.path("copy"), os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.CopyFS(c.path("copy"), os.DirFS(dir)))
 			c.ok("run", c.scenario, "--out", c.path("copy"), "--force")
 			c.same(at+", overwritten", c.path("copy"))
-			if err := os.RemoveAll(c.path("copy")); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.RemoveAll(c.path("copy")))
 		}
 		c.ok("run", c.scenario, "--resume", dir)
 		c.same(at+", resumed", dir)
@@ -180,11 +165,12 @@ func TestForcedRunsKilledAtEveryCall(t *testing.T) {
 	old := lasting(t, dir)
 	c.each([]string{"run", c.scenario, "--out", dir, "--force", "-q"}, dir, midInstall, func(at string) {
 		if isFile(filepath.Join(dir, "manifest.json")) {
-			if now := withoutStage(lasting(t, dir)); gocmp.Diff(now, old) != "" && now["/scenario.toml"] == old["/scenario.toml"] {
+			if now := withoutStage(lasting(t, dir)); gocmp.Diff(now, old) != "" &&
+				now["/scenario.toml"] == old["/scenario.toml"] {
 				t.Fatalf("%s: the old run changed: %s", at, gocmp.Diff(now, old))
 			}
 		}
-		if isFile(filepath.Join(dir, ".unfinished", "progress.jsonl")) {
+		if isFile(filepath.Join(dir, ".unfinished", "run.log")) {
 			c.ok("run", "--resume", dir)
 		} else {
 			c.ok("run", c.scenario, "--out", dir, "--force")
@@ -204,8 +190,9 @@ func TestPlansKilledAtEveryCall(t *testing.T) {
 	c := newCrashes(t)
 	plan, out := c.path("plan"), c.path("dir")
 	never := func(string) bool { return false }
-	planned := []string{"plan", c.scenario, "-o", plan}
-	work, merge := []string{"work", plan, "-q", "--workers=1"}, []string{"merge", plan, "--out", out, "--force"}
+	planned := []string{"plan", "make", c.scenario, "-o", plan}
+	work, merge := []string{"plan", "work", plan, "-q", "--workers=1"},
+		[]string{"plan", "merge", plan, "--out", out, "--force"}
 	merged := func(at string) {
 		c.ok(merge...)
 		c.same(at, out)
@@ -231,7 +218,8 @@ func TestRunsWhoseCallsFail(t *testing.T) {
 	}
 	for at := 1; ; at += step {
 		dir := c.path(fmt.Sprint(at))
-		out, err := exec.Command("call-by-call", append([]string{"fail", fmt.Sprint(at), "run", c.scenario, "--out", dir}, c.args...)...).CombinedOutput()
+		out, err := exec.Command("call-by-call",
+			append([]string{"fail", fmt.Sprint(at), "run", c.scenario, "--out", dir}, c.args...)...).CombinedOutput()
 		if strings.Contains(string(out), "seccomp: ") {
 			c.Skipf("the kernel does not report system calls: %s", out)
 		}

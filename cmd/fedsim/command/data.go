@@ -23,7 +23,7 @@ import (
 func newData() *cobra.Command {
 	return asGroup(&cobra.Command{
 		Use:   "data",
-		Short: "Describe, generate and export federated data sets",
+		Short: "Describe, generate and export data sets",
 		Example: `  fedsim data describe --set data.source=uci-har --set data.path=har.zip
   fedsim data generate --set data.preset=vehicle-sensor -o vehicles.csv`,
 	}, newDataDescribe(), newDataGenerate(), newDataExport())
@@ -67,7 +67,8 @@ its real targets.`,
 		}
 		return err
 	})
-	cmd.Flags().StringVar(&figure, "figure", "", "draw the labels of each client: a file ending in .png or .svg, or both formats without extension")
+	cmd.Flags().StringVar(&figure, "figure", "",
+		"draw the labels of each client: a file ending in .png or .svg, or both formats without extension")
 	return cmd
 }
 
@@ -98,7 +99,8 @@ func describe(cfg data.Config) (described, error) {
 	}
 	text := fmt.Sprintf("as loaded\n\n%s\nas used for training\n\n%s", loaded, data.Describe(split.Train))
 	if held := split.Validation; held != nil {
-		text += fmt.Sprintf("\nheld out for validation: %d rows; %d of %d clients have too few rows to give any\n", held.Rows(), split.WithoutValidation(), len(held.Clients))
+		text += fmt.Sprintf("\nheld out for validation: %d rows; %d of %d clients have too few rows to give any\n",
+			held.Rows(), split.WithoutValidation(), len(held.Clients))
 	}
 	return described{text, split.Train}, nil
 }
@@ -137,7 +139,8 @@ defaults of [data].`,
 		Args: takes(0, 1, "at most one scenario"),
 	}, func(cmd *cobra.Command, cfg data.Config) error {
 		if !cfg.Generates() {
-			return config.Problem{Key: "data.source", Value: cfg.Source, Want: fmt.Sprintf("must be %q or %q to generate data", data.SourceSynthetic, data.SourceAlphaBeta)}
+			return config.Problem{Key: "data.source", Value: cfg.Source,
+				Want: fmt.Sprintf("must be %q or %q to generate data", data.SourceSynthetic, data.SourceAlphaBeta)}
 		}
 		set, err := unlessInterrupted(cmd, func() (*data.Set, error) { return data.Load(cfg) })
 		if err != nil {
@@ -158,7 +161,7 @@ func newDataExport() *cobra.Command {
 arrays of NumPy: train_x.npy, train_y.npy, test_x.npy, test_y.npy and data.json,
 and validation_x.npy and validation_y.npy with data.validation_fraction.
 Training rows are in the order of the clients; data.json has the number of each,
-and the digest that a learner is told when a run starts (docs/learner-protocol.md).
+and the digest that a learner is told when a run starts (docs/protocols.md#learner).
 
 With run.vary = "split" or "all" the seeds have different rows: set data.split and
 data.seed for those of another seed than 1.`,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -30,11 +31,12 @@ func TestDataAreInterrupted(t *testing.T) {
 		{"calibrate", log, "-o", file},
 	} {
 		var out, errors strings.Builder
-		if code := execute(ctx, args, &out, &errors); code != exitInterrupted || out.Len() > 0 || errors.String() != "fedsim: interrupted; nothing is written\n" {
-			t.Errorf("fedsim %s: exit %d, prints %q and %q", strings.Join(args, " "), code, out.String(), errors.String())
+		if code := execute(ctx, args, &out, &errors); code != exitInterrupted || out.Len() > 0 ||
+			errors.String() != "fedsim: interrupted; nothing is written\n" {
+			t.Errorf("fedsim %s: exit %d, prints %q and %q", strings.Join(args, " "), code, out.String(),
+				errors.String())
 		}
 	}
-	if _, err := os.Stat(file); !os.IsNotExist(err) {
-		t.Errorf("the file exists: %v", err)
-	}
+	_, err := os.Stat(file)
+	expect.That(t, os.IsNotExist(err), "the file exists: %v", err)
 }

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -44,12 +45,8 @@ func TestDataPage(t *testing.T) {
 		if file != "" { // the csv file, packed as the scenario names it
 			var packed bytes.Buffer
 			w := gzip.NewWriter(&packed)
-			if _, err := w.Write([]byte(strings.TrimSpace(file) + "\n")); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			expect.Value(w.Write([]byte(strings.TrimSpace(file) + "\n")))(t)
+			expect.NoError(t, w.Close())
 			filetest.Write(t, filepath.Join(dir, "mine.csv.gz"), packed.Bytes())
 		}
 		name := filepath.Join(dir, "x.toml")
@@ -61,16 +58,11 @@ func TestDataPage(t *testing.T) {
 		}
 		checked++
 		if cfg.Source == data.SourceCSV {
-			set, err := data.Load(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := expect.Value(data.Load(cfg))(t)
 			for i := range set.Clients {
 				rows += set.Clients[i].X.Rows
 			}
 		}
 	}
-	if checked < 4 || rows != 3 {
-		t.Errorf("%d scenarios, %d rows of csv", checked, rows)
-	}
+	expect.That(t, checked >= 4 && rows == 3, "%d scenarios, %d rows of csv", checked, rows)
 }

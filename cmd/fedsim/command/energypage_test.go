@@ -6,34 +6,32 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
-// TestEnergyPage runs the commands of docs/energy.md with its table [energy], and finds grams where the
+// TestEnergyPage runs the commands of docs/time.md on energy with its table [energy], and finds grams where the
 // page says that they are.
 func TestEnergyPage(t *testing.T) {
 	t.Parallel()
-	page := read(t, "docs/energy.md")
+	page := section(t, "docs/time.md", "## Energy and carbon")
 	dir := t.TempDir()
 	filetest.Write(t, filepath.Join(dir, "grams.toml"), blocks(page, "toml")[0]+flagScenario)
-	if ran := runLines(t, dir, blocks(page, "sh")); ran < 3 {
-		t.Fatalf("the page has %d commands: must have 3", ran)
-	}
+	ran := runLines(t, dir, blocks(page, "sh"))
+	expect.Must(t, ran >= 3, "the page has %d commands: must have 3", ran)
 	var out bytes.Buffer
-	if status := Main([]string{"explain", filepath.Join(dir, "grams")}, &out, &out); status != 0 {
-		t.Fatal(out.String())
-	}
+	status := Main([]string{"explain", filepath.Join(dir, "grams")}, &out, &out)
+	expect.Must(t, status == 0, "%v", out.String())
 	explained := out.String()
-	for _, want := range []string{"grams of CO2e", "computing devices", "sending devices", "waiting devices", "network", "waiting server"} {
-		if !strings.Contains(explained, want) {
-			t.Errorf("explain has no %q:\n%s", want, explained)
-		}
+	for _, want := range []string{"grams of CO2e", "computing devices", "sending devices", "waiting devices", "network",
+		"waiting server"} {
+		expect.That(t, strings.Contains(explained, want), "explain has no %q:\n%s", want, explained)
 	}
 	run := readRuns(t, filepath.Join(dir, "grams")).Runs[0]
 	total := run.Total()
-	for name, grams := range map[string]float64{"computing": total.Value("co2_compute_g"), "network": total.Value("co2_network_g"), "server": total.Value("co2_server_wait_g")} {
-		if !(grams > 0) || !(total.Value("co2_g") > grams) {
-			t.Errorf("%s has %v of %v g", name, grams, total.Value("co2_g"))
-		}
+	for name, grams := range map[string]float64{"computing": total.Value("co2_compute_g"),
+		"network": total.Value("co2_network_g"), "server": total.Value("co2_server_wait_g")} {
+		expect.That(t, grams > 0 && total.Value("co2_g") > grams,
+			"%s has %v of %v g", name, grams, total.Value("co2_g"))
 	}
 }

@@ -25,12 +25,12 @@ type engineFlags struct {
 	set  []string
 	directoryFlags
 	resumeFlags
-	timeline timelineFlags
 
 	cmd       *cobra.Command
 	directory *into.Directory // nil before the op hello
-	watched   *watch          // nil: no timelines
 }
+
+func init() { ofRooms = append(ofRooms, newEngine) }
 
 // newEngine returns the command. The manifest records line, the command line.
 func newEngine(line []string) *cobra.Command {
@@ -40,7 +40,7 @@ func newEngine(line []string) *cobra.Command {
 		Short: "Let another program drive a run over JSON lines",
 		Long: `Let another program, the driver, run its own method on the devices and links of a
 scenario. The driver writes requests as JSON lines to standard input, and gets one
-line back for each on standard output (docs/engine-protocol.md). It sends messages
+line back for each on standard output (docs/protocols.md#engine). It sends messages
 with bytes and FLOPs; fedsim simulates them in virtual time and says when responses
 arrive. pyfedsim and pyfedsim.flower are such drivers.
 
@@ -58,12 +58,9 @@ with --resume DIR to continue: it must send the same lines again from the first 
 		return f.serve(name)
 	})
 	addSet(cmd, &f.set, "")
-	flags := cmd.Flags()
 	f.directoryFlags.add(cmd, "runs/<scenario name>-<method>")
 	f.addNoFigures(cmd)
-	f.timeline.add(flags)
 	f.resumeFlags.add(cmd)
-	flags.Lookup("resume").Usage = "resume the interrupted or killed run in this directory, or start it if there is no checkpoint"
 	return cmd
 }
 
@@ -74,7 +71,7 @@ func (f *engineFlags) serve(name string) (err error) {
 	input := f.cmd.InOrStdin()
 	if file, ok := input.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		// A person sees an error of the scenario before the first line.
-		if _, err := scenario.LoadDriven(name, f.set, scenario.Driver{Method: "driver"}); err != nil {
+		if _, err := scenario.LoadDriven(name, f.set, scenario.Program{Method: "driver"}); err != nil {
 			return err
 		}
 	}
@@ -100,43 +97,41 @@ func (f *engineFlags) serve(name string) (err error) {
 			printError(f.cmd.ErrOrStderr(), fmt.Errorf("%s: %s", w.Level(), w.Text))
 		}
 	}
-	return errors.Join(f.directory.Undrawn, f.watched.write(f.cmd.ErrOrStderr()), stalls(runs))
+	return errors.Join(f.directory.Undrawn, stalls(runs))
 }
 
 // flushing writes each line at once.
 type flushing struct{ io.Writer }
 
-func (w flushing) Write(line []byte) (int, error) {
-	n, err := w.Writer.Write(line)
+func (f flushing) Write(line []byte) (int, error) {
+	n, err := f.Writer.Write(line)
 	if err == nil {
-		err = flush(w.Writer)
+		err = flush(f.Writer)
 	}
 	return n, err
 }
 
 // open opens the run directory of the run that hello describes.
 func (f *engineFlags) open(file string, h driven.Hello) (*driven.Directory, *driven.Error) {
-	s, err := scenario.LoadDriven(file, f.set, scenario.Driver{Method: h.Method, Seed: h.Seed})
+	s, err := scenario.LoadDriven(file, f.set, scenario.Program{Method: h.Method, Seed: h.Seed})
 	if err != nil {
 		return nil, &driven.Error{Code: driven.CodeScenario, Message: err.Error(), Cause: err}
-	}
-	if f.watched, err = f.timeline.plan(f.cmd.Flags(), s); err != nil {
-		return nil, &driven.Error{Code: driven.CodeDirectory, Message: err.Error(), Cause: err}
 	}
 	printNotes(f.cmd.ErrOrStderr(), s)
 	if f.directory, err = f.create(s, h); err != nil {
 		return nil, &driven.Error{Code: driven.CodeDirectory, Message: err.Error(), Cause: err}
 	}
 	return &driven.Directory{
-		Run: &s.Experiments[0].Jobs[0].Candidates[0], Options: f.directory.Options(), Finish: f.finish, Suspend: f.suspend,
+		Run: &s.Experiments[0].Jobs[0].Candidates[0], Options: f.directory.Options(), Finish: f.finish,
+		Suspend: f.suspend,
 	}, nil
 }
 
 // create creates the run directory, or opens that of an unfinished run.
 func (f *engineFlags) create(s *scenario.Scenario, h driven.Hello) (*into.Directory, error) {
 	o := f.options(f.line)
-	o.Driver, o.Every = &rundir.Driver{Name: h.Driver, Notes: h.Notes}, f.every()
-	o.Permit, o.Compute.Journal = requireMemory, f.watched.journal() // a driven scenario starts no program
+	o.Program, o.Every = &rundir.Program{Name: h.Program, Notes: h.Notes}, f.every()
+	o.Permit = requireMemory // a driven scenario starts no program
 	if f.resume != "" {
 		return f.reopen(f.cmd.ErrOrStderr(), s, o)
 	}
@@ -175,7 +170,8 @@ func dropped(w *rundir.Writer, r *results.Run) bool {
 func (f *engineFlags) suspend(rows results.Rows, r results.Run, why string) error {
 	d := f.directory
 	if dropped(d.Writer, &r) {
-		return interrupted{why + ": interrupted before the end of the first round; nothing is saved", driven.ErrInterrupted}
+		return interrupted{why + ": interrupted before the end of the first round; nothing is saved",
+			driven.ErrInterrupted}
 	}
 	hint := fmt.Sprintf("resume by starting the driver with --resume %s", d.Writer.Dir())
 	if len(r.Rounds) > 0 {
@@ -189,5 +185,6 @@ func (f *engineFlags) suspend(rows results.Rows, r results.Run, why string) erro
 	if len(r.Rounds) == 0 {
 		return interrupted{why + ": interrupted before the end of the first round; " + hint, driven.ErrInterrupted}
 	}
-	return interrupted{fmt.Sprintf("%s: interrupted after round %d; results so far: %s; %s", why, r.Rounds[len(r.Rounds)-1].Round, d.Writer.Dir(), hint), driven.ErrInterrupted}
+	return interrupted{fmt.Sprintf("%s: interrupted after round %d; results so far: %s; %s", why,
+		r.Rounds[len(r.Rounds)-1].Round, d.Writer.Dir(), hint), driven.ErrInterrupted}
 }

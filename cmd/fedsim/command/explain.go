@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/explain"
 	"fedsim/internal/tools/plainjson"
 	"fedsim/results/rundir"
@@ -18,13 +19,17 @@ type explainFlags struct {
 	without   int
 	deadlineS float64
 	json      bool
+
+	others []func(read *rundir.Results, run *scenario.RunSpec) (asked bool, err error)
 }
 
-func newExplain() *cobra.Command {
+func init() { ofRooms = append(ofRooms, newExplain) }
+
+func newExplain([]string) *cobra.Command {
 	var f explainFlags
 	cmd := takesOne(&cobra.Command{
 		Use:   "explain DIR",
-		Short: "Explain why a run took so long and what would have helped",
+		Short: "Say where the time went, and which devices were slow",
 		Long: `Explain why a run took so long, and which devices were stragglers.
 
 The command prints the time of the rounds by cause (downlink, compute, uplink, ...)
@@ -33,24 +38,33 @@ ended rounds, by how much they delayed the round after the last response before
 theirs, and the share of time that devices waited.
 
 --without and --deadline estimate the time of the same rounds without the slowest
-devices, or with a deadline. docs/explain.md says when that is possible.
+devices, or with a deadline. docs/time.md#why-a-run-took-so-long says when that is possible.
+
+A directory with several seeds ends with how many of them would make the first row
+certain.
 
 The run must have rows by device. Runs have up to 200,000 of them by default, and
 all with --set run.devices=true.
 
-fedsim report shows which clients have the worst models.`,
+--timeline simulates the run again, and writes what its devices did as a Chrome
+trace for https://ui.perfetto.dev.`,
 		Example: `  fedsim explain runs/quickstart
   fedsim explain runs/quickstart --run quickstart/cocoa/seed=1 --without 3
-  fedsim explain runs/quickstart --deadline 0.5 --json`,
+  fedsim explain runs/quickstart --deadline 0.5 --json
+  fedsim explain runs/quickstart --timeline quick.json --rounds 1:20`,
 	}, "one run directory", completeDirectory, func(cmd *cobra.Command, dir string) error {
 		return f.explain(cmd, dir)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.run, "run", "", "the run, by its id in runs.csv (default the first run)")
+	flags.StringVar(&f.run, "run", "", "`ID` the run, by its id in runs.csv (default the first run)")
 	completeFlag(cmd, "run", completeRun)
-	flags.IntVar(&f.without, "without", 0, "also estimate the time without the N slowest devices")
-	flags.Float64Var(&f.deadlineS, "deadline", 0, "also estimate the time with a deadline of this many seconds in every round")
-	flags.BoolVar(&f.json, "json", false, "print JSON with every round and device (docs/json.md)")
+	flags.IntVar(&f.without, "without", 0, "`N` also estimate the time without the N slowest devices")
+	flags.Float64Var(&f.deadlineS, "deadline", 0,
+		"`S` also estimate the time with a deadline of this many seconds in every round")
+	flags.BoolVar(&f.json, "json", false, "print JSON with every round and device (docs/reference/json.md)")
+	for _, of := range ofExplain {
+		f.others = append(f.others, of(cmd))
+	}
 	return cmd
 }
 
@@ -68,6 +82,11 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	run, err := explain.Find(read, f.run)
 	if err != nil {
 		return fmt.Errorf("%s: %w", read.Dir, err)
+	}
+	for _, other := range f.others {
+		if asked, err := other(read, run); asked || err != nil {
+			return err
+		}
 	}
 	report, err := explain.Read(read.Dir, run)
 	if errors.Is(err, rundir.ErrNoDevices) {
@@ -88,7 +107,15 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	if f.json {
 		return plainjson.Print(cmd.OutOrStdout(), report)
 	}
-	return printText(cmd.OutOrStdout(), report.Text(textWidth()))
+	s, err := scenario.ParseRecorded(read.Dir, read.Scenario)
+	if err != nil {
+		return err
+	}
+	sections := report.Sections()
+	for _, end := range endsOfExplain {
+		sections = append(sections, end(s, read.Runs)...)
+	}
+	return printText(cmd.OutOrStdout(), sections.Text(textWidth()))
 }
 
 // read reads a run directory, which must have the run of --run.

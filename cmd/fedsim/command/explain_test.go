@@ -2,12 +2,12 @@ package command
 
 import "testing"
 
-// TestExplainPage runs the commands of docs/explain.md and compares the output of the last
+// TestExplainPage runs the commands of docs/time.md and compares the output of the last
 // one with the page.
 func TestExplainPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs and draws")
 	}
 	t.Parallel()
-	runPage(t, "docs/explain.md")
+	runPage(t, "docs/time.md", "## Why a run took so long")
 }

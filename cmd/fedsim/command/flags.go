@@ -24,9 +24,10 @@ type computeFlags struct {
 
 func (f *computeFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
+	flags.IntVar(&f.workers, "workers", 0, "`N` cores (default all; results are the same)")
 	f.addAllow(cmd)
-	flags.StringVar(&f.progress, "progress", progressAuto, "show progress on standard error: "+strings.Join(progressNames, ", "))
+	flags.StringVar(&f.progress, "progress", progressAuto,
+		"`KIND` show progress on standard error: "+strings.Join(progressNames, ", "))
 	completeFlag(cmd, "progress", oneOf(progressNames))
 }
 
@@ -82,13 +83,13 @@ type directoryFlags struct {
 
 // add adds the flags; byDefault is the default directory.
 func (f *directoryFlags) add(cmd *cobra.Command, byDefault string) {
-	cmd.Flags().StringVar(&f.out, "out", "", "run directory (default "+byDefault+")")
+	cmd.Flags().StringVarP(&f.out, "out", "o", "", "`DIR` run directory (default "+byDefault+")")
 	completeFlag(cmd, "out", completeDirectory)
-	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite an existing run or checkpoint")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace an existing run")
 }
 
 func (f *directoryFlags) addNoFigures(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.noFigures, "no-figures", false, "do not draw figures; \"fedsim plot\" draws them later")
+	cmd.Flags().BoolVar(&f.noFigures, "no-figures", false, "draw none now")
 }
 
 // options returns where a command with a command line runs a scenario into.
@@ -101,7 +102,7 @@ func (f *directoryFlags) options(line []string) into.Options {
 
 // addOut adds the flag --out of a command that writes a file.
 func addOut(cmd *cobra.Command, out *string) {
-	cmd.Flags().StringVarP(out, "out", "o", "", "file to write (default standard output)")
+	cmd.Flags().StringVarP(out, "out", "o", "", "`FILE` file to write (default standard output)")
 }
 
 // writeOut writes to the file of --out, or to standard output if it is empty.
@@ -116,15 +117,17 @@ func writeOut(cmd *cobra.Command, out string, write func(io.Writer) error) error
 type outputFlags struct {
 	quiet bool
 	json  bool
-	all   bool // print all tables
+
+	brief func(*into.Directory) error // prints instead of the summary; nil: the summary is printed
 }
 
 func (f *outputFlags) addQuiet(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print errors only, programs that are started, and JSON if --json is given")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false,
+		"print errors only")
 }
 
 func (f *outputFlags) addJSON(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.json, "json", false, "print the summary as JSON (docs/json.md)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the results as JSON")
 }
 
 func (f *outputFlags) text(cmd *cobra.Command) io.Writer {

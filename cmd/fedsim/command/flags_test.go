@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -21,10 +22,16 @@ import (
 // the call with B. "in FILE" names the script or test that uses the flag, for commands that wait
 // for a program, a browser or a scheduler.
 var flagCases = map[string]map[string]string{
-	"": {"": "", "version": "--version"},
+	"": {"": "", "version": "--version", "licenses": "--licenses"},
 	"calibrate": {
-		"": "calibrate log.csv --out c", "force": "--out one | --out one --force", "hold-out": "--hold-out rounds", "out": "--out d",
-		"check": "--check", "figure": "in replay.txtar", "json": "--json", "seed": "--seed=x", "with": "--check | --check --with one",
+		"": "calibrate log.csv --out c", "force": "--out one | --out one --force", "hold-out": "--hold-out rounds",
+		"out": "--out d", "check": "--check", "figure": "in replay.txtar", "json": "--json", "seed": "--seed=x",
+		"with": "--check | --check --with one", "attempts": "in replay.txtar",
+	},
+	"check": {
+		"": "check x.toml", "learner": "--learner", "clients": "in learner_check.txtar", "model": "--model x.toml",
+		"option": "in learner_check.txtar", "real": "in learner_check.txtar", "rounds": "in learner_check.txtar",
+		"rows": "--rows=9", "timeout": "in learner_check.txtar",
 	},
 	"compare": {
 		"": "compare one two", "json": "--json", "out": "--out c", "target": "--target 0.5",
@@ -39,81 +46,88 @@ var flagCases = map[string]map[string]string{
 	"engine": {
 		"": "engine x.toml", "set": "--set run.nothing=1", "force": "--out one | --out one --force",
 		"no-figures": "in engine_test.go", "out": "--out o", "resume": "--resume one",
-		"checkpoint": "--checkpoint=-1", "timeline": "--timeline t.json --timeline-run no | --timeline t.json",
-		"timeline-devices": "--timeline t.json --timeline-devices=-1 | --timeline t.json",
-		"timeline-rounds":  "--timeline t.json --timeline-rounds=x | --timeline t.json",
-		"timeline-run":     "--timeline t.json --timeline-run no | --timeline t.json",
+		"checkpoint": "--checkpoint=-1",
 	},
 	"explain": {
-		"": "explain one", "deadline": "--deadline 0.001", "json": "--json", "run": "--run x/mocha/seed=2", "without": "--without 1",
+		"": "explain one", "deadline": "--deadline 0.001", "json": "--json", "run": "--run x/mocha/seed=2",
+		"without": "--without 1", "timeline": "--timeline t.json", "rounds": "--rounds 1:2",
+		"devices": "--timeline t.json --devices=-1 | --timeline t.json", "allow-external": "in external_allow.txtar",
+	},
+	"export": {
+		"": "export one rounds", "out": "--out e.csv", "run": "--run x/mocha/seed=1",
 	},
 	"fleet describe": {
 		"": "fleet describe phones-2017", "devices": "--devices 10", "figure": "--figure f.png", "seed": "--seed 2",
 	},
-	"learner check": {
-		"": "learner check none", "clients": "in learner_check.txtar", "model": "in external_model.txtar", "option": "in learner_check.txtar", "real": "in learner_check.txtar",
-		"rounds": "in learner_check.txtar", "rows": "--rows=-1", "timeout": "in learner_check.txtar",
+	"init": {"": "init new.toml", "all": "in init.txtar"},
+	"plan make": {
+		"": "plan make x.toml --out q", "group-time": "--group-time 0s", "out": "--out q2",
+		"set": "--set run.seeds=[1]",
 	},
-	"merge": {
-		"": "merge done", "force": "--out one | --out one --force", "json": "--json", "no-figures": "--no-figures",
-		"out": "--out m", "partial": "in merge.txtar", "quiet": "--quiet", "allow-other-program": "in external_model.txtar",
+	"plan merge": {
+		"": "plan merge done", "force": "--out one | --out one --force", "json": "--json", "no-figures": "--no-figures",
+		"out": "--out m", "partial": "in merge.txtar", "quiet": "--quiet",
+		"allow-other-program": "in external_model.txtar",
 	},
-	"plan": {
-		"": "plan x.toml --out q", "group-time": "--group-time 0s", "out": "--out q2", "set": "--set run.seeds=[1]",
+	"plan submit": {
+		"": "plan submit p --engine slurm --print", "allow-external": "in external_allow.txtar", "cores": "--cores 3",
+		"engine": "--engine no", "print": "--engine no --print | --engine slurm", "tasks": "--tasks 3",
+		"template": "--template none",
+	},
+	"plan work": {
+		"": "plan work done", "allow-external": "in external_allow.txtar", "checkpoint": "--checkpoint=-1",
+		"no-wait": "in work.txtar", "quiet": "--quiet", "retry": "in status.txtar", "workers": "--workers=-1",
+		"allow-other-program": "in external_model.txtar",
 	},
 	"plot": {"": "plot one", "out": "--out f", "x": "--x round", "y": "--y test_error"},
 	"report": {
-		"": "report one", "open": "in report.txtar", "out": "--out r.html",
-	},
-	"results export": {
-		"": "results export one", "format": "--format json", "model": "--model", "out": "--out e.csv",
-		"run": "--model --run x/mocha/seed=2 | --model --run x/mocha/seed=1", "table": "--table runs",
-	},
-	"replay": {
-		"": "replay log.csv --with cal", "out": "--out r.csv", "with": "--with one",
+		"": "report one", "open": "in report.txtar", "out": "--out r.html", "live": "in report_live.txtar",
+		"addr": "in report_live.txtar", "json": "in report_live.txtar",
 	},
 	"run": {
-		"": "run x.toml --out o --progress none", "all": "--all", "allow-external": "in external_allow.txtar", "allow-other-program": "--allow-other-program",
-		"checkpoint": "--checkpoint=-1", "force": "--out one | --out one --force",
-		"json": "--json", "no-figures": "--no-figures",
+		"": "run x.toml --out o --progress none", "allow-external": "in external_allow.txtar",
+		"allow-other-program": "--allow-other-program", "checkpoint": "--checkpoint=-1",
+		"force": "--out one | --out one --force", "json": "--json", "no-figures": "--no-figures",
 		"out": "--out o2", "progress": "--progress=no", "quiet": "--quiet",
-		"resume": "--out | --resume one", "seed": "--seed 7", "set": "--set run.rounds=3", "timeline": "--timeline t.json",
-		"timeline-devices": "--timeline t.json --timeline-devices=-1 | --timeline t.json",
-		"timeline-rounds":  "--timeline t.json --timeline-rounds 9-3 | --timeline t.json",
-		"timeline-run":     "--timeline t.json --timeline-run no | --timeline t.json",
-		"workers":          "--workers=-1",
+		"resume": "--out | --resume one", "seed": "--seed 7", "set": "--set run.rounds=3",
+		"tune-only": "--tune-only", "workers": "--workers=-1",
 	},
 	"scenarios list": {"": "scenarios list", "json": "--json"},
-	"serve":          {"": "serve none", "addr": "in serve.txtar", "json": "in serve.txtar"},
-	"status":         {"": "status done", "json": "--json", "watch": "in status.txtar"},
-	"submit": {
-		"": "submit p --engine slurm --print", "allow-external": "in external_allow.txtar", "cores": "--cores 3", "engine": "--engine no",
-		"print": "--engine no --print | --engine slurm", "tasks": "--tasks 3",
-		"template": "--template none",
+	"settle": {
+		"": "settle x.toml", "a": "in settle.txtar", "b": "in settle.txtar", "by": "--by steps",
+		"target": "--target=-1", "margin": "in settle.txtar", "confidence": "in settle.txtar",
+		"max-seeds": "in settle.txtar", "order": "in settle.txtar", "set": "--set run.nothing=1",
+		"out": "in settle.txtar", "force": "in settle.txtar", "workers": "--workers=-1",
+		"allow-external": "in external_allow.txtar", "progress": "--progress=no", "quiet": "in settle.txtar",
+		"no-figures": "in settle.txtar", "json": "in settle.txtar", "resume": "in settle.txtar",
+		"checkpoint": "--checkpoint=-1", "allow-other-program": "--allow-other-program",
+		"plan": "in settle_plan.txtar",
 	},
+	"show": {"": "show done", "json": "--json", "all": "--all", "watch": "in status.txtar"},
 	"theory": {
 		"": "theory x.toml --progress none", "allow-external": "in external_allow.txtar",
 		"force": "--out one | --out one --force", "out": "--out o", "progress": "--progress=no",
 		"quiet": "--quiet", "seeds": "--seeds=-1", "set": "--set run.nothing=1",
-		"target": "--target=-1", "workers": "--workers=-1",
+		"target": "--target=-1", "workers": "--workers=-1", "twin": "in theory_twin.txtar",
+		"rounds": "in theory_twin.txtar", "optimize": "in theory_twin.txtar", "for": "in theory_twin.txtar",
 	},
 	"trace synthesize": {
-		"": "trace synthesize --devices 3", "charge-h": "--charge-h 3", "charge-spread-h": "--charge-h 3 | --charge-h 3 --charge-spread-h 2",
-		"daily": "--daily 0.1", "days": "--days 2", "devices": "--devices 4", "down-mbps": "--down-mbps 3",
-		"mean-down-s": "--mean-down-s 60", "mean-up-s": "--mean-up-s 60", "out": "--out s.csv", "peak-hour": "--peak-hour 12",
-		"plug-hour": "--charge-h 3 | --charge-h 3 --plug-hour 12", "rate-cv": "--down-mbps 3 | --down-mbps 3 --rate-cv 0.9",
-		"rate-s": "--down-mbps 3 | --down-mbps 3 --rate-s 90", "seed": "--seed 3", "up-mbps": "--up-mbps 3", "zones-h": "--zones-h=5",
+		"": "trace synthesize --devices 3", "charge-h": "--charge-h 3",
+		"charge-spread-h": "--charge-h 3 | --charge-h 3 --charge-spread-h 2", "daily": "--daily 0.1",
+		"days": "--days 2", "devices": "--devices 4", "down-mbps": "--down-mbps 3", "mean-down-s": "--mean-down-s 60",
+		"mean-up-s": "--mean-up-s 60", "out": "--out s.csv", "peak-hour": "--peak-hour 12",
+		"plug-hour": "--charge-h 3 | --charge-h 3 --plug-hour 12",
+		"rate-cv":   "--down-mbps 3 | --down-mbps 3 --rate-cv 0.9",
+		"rate-s":    "--down-mbps 3 | --down-mbps 3 --rate-s 90", "seed": "--seed 3", "up-mbps": "--up-mbps 3",
+		"zones-h": "--zones-h=5",
 	},
-	"tune": {
-		"": "tune tuned.toml --progress none", "allow-external": "in external_allow.txtar",
-		"json": "--json", "progress": "--progress=no",
-		"set": "--set run.nothing=1", "workers": "--workers=-1",
+	"whatif": {
+		"": "whatif log.csv --set run.rounds=3", "set": "in whatif.txtar", "seeds": "in whatif.txtar",
+		"figure": "in whatif.txtar", "json": "in whatif.txtar",
 	},
-	"version": {"": "version", "licenses": "--licenses"},
-	"work": {
-		"": "work done", "allow-external": "in external_allow.txtar", "checkpoint": "--checkpoint=-1",
-		"no-wait": "in work.txtar", "quiet": "--quiet", "retry": "in status.txtar", "workers": "--workers=-1",
-		"allow-other-program": "in external_model.txtar",
+	"verify": {
+		"": "verify one --progress none", "allow-external": "in external_allow.txtar", "progress": "--progress=no",
+		"quiet": "--quiet", "sample": "--sample=-1", "workers": "--workers=-1",
 	},
 }
 
@@ -151,23 +165,19 @@ figure = {}
 // Every flag of every command changes output, files or status of the command. The flags are
 // those of the tree of commands: a new flag needs an entry.
 func TestEveryFlagHasAnEffect(t *testing.T) {
-	sources, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources := expect.Value(filepath.Abs("."))(t)
 	t.Chdir(t.TempDir())
-	tuned := flagScenario + "[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n[experiment.tuning]\ntarget = 1e-2\n"
-	for name, text := range map[string]string{"x.toml": flagScenario, "tuned.toml": tuned, "log.csv": flagLog, "lines.jsonl": flagLines} {
+	for name, text := range map[string]string{"x.toml": flagScenario, "log.csv": flagLog, "lines.jsonl": flagLines} {
 		filetest.Write(t, name, text)
 	}
 	for _, call := range []string{
-		"run x.toml --out one --quiet", "run x.toml --out two --quiet --set run.rounds=3 --no-figures", "plan x.toml --out p", "plan x.toml --out done",
-		"work done --quiet", "trace synthesize --devices 3 --out t.csv", "calibrate log.csv --out cal",
+		"run x.toml --out one --quiet", "run x.toml --out two --quiet --set run.rounds=3 --no-figures",
+		"plan make x.toml --out p", "plan make x.toml --out done", "plan work done --quiet",
+		"trace synthesize --devices 3 --out t.csv", "calibrate log.csv --out cal",
 	} {
 		var errors bytes.Buffer
-		if status := Main(strings.Fields(call), &bytes.Buffer{}, &errors); status != 0 {
-			t.Fatalf("fedsim %s: %s", call, &errors)
-		}
+		status := Main(strings.Fields(call), &bytes.Buffer{}, &errors)
+		expect.Must(t, status == 0, "fedsim %s: %s", call, &errors)
 	}
 	seen := map[string]sight{}
 	var missing []string
@@ -190,13 +200,10 @@ func TestEveryFlagHasAnEffect(t *testing.T) {
 				checkFlag(t, f.Name, cases[""], args, seen)
 			}
 		})
-		if used != max(len(cases)-1, 0) {
-			t.Errorf("%s has %d of the %d flags in flagCases", cmd.CommandPath(), used, len(cases)-1)
-		}
+		expect.That(t, used == max(len(cases)-1, 0),
+			"%s has %d of the %d flags in flagCases", cmd.CommandPath(), used, len(cases)-1)
 	}
-	if missing != nil {
-		t.Errorf("flagCases has no arguments that show the effects of %q", missing)
-	}
+	expect.That(t, missing == nil, "flagCases has no arguments that show the effects of %q", missing)
 }
 
 // sight is the visible effect of a call: its status, its output, and the files it makes.
@@ -213,9 +220,8 @@ func checkUse(t *testing.T, folder, file, flag string) {
 		file = filepath.Join("testdata", "script", file)
 	}
 	text, err := os.ReadFile(filepath.Join(folder, file))
-	if err != nil || !strings.Contains(string(text), "--"+flag) {
-		t.Errorf("%s does not use --%s (%v)", file, flag, err)
-	}
+	expect.That(t, err == nil && strings.Contains(string(text), "--"+flag),
+		"%s does not use --%s (%v)", file, flag, err)
 }
 
 // checkFlag compares the call without and with the arguments of a flag. seen holds the outcomes
@@ -226,12 +232,10 @@ func checkFlag(t *testing.T, flag, call, args string, seen map[string]sight) {
 	if !ok {
 		without, with = "", args
 	}
-	if !strings.Contains(without+with, "--"+flag) {
-		t.Errorf("the arguments %q of %s do not use --%s", args, call, flag)
-	}
-	if cmp.Equal(look(t, call+" "+without, seen), look(t, call+" "+with, seen)) {
-		t.Errorf("fedsim %s %s: --%s changes nothing", call, with, flag)
-	}
+	expect.That(t, strings.Contains(without+with, "--"+flag),
+		"the arguments %q of %s do not use --%s", args, call, flag)
+	expect.That(t, !cmp.Equal(look(t, call+" "+without, seen), look(t, call+" "+with, seen)),
+		"fedsim %s %s: --%s changes nothing", call, with, flag)
 }
 
 // look makes a call in a new folder with copies of the files and folders of the working directory
@@ -242,14 +246,10 @@ func look(t *testing.T, call string, seen map[string]sight) sight {
 		return o
 	}
 	home, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	dir := t.TempDir()
 	entries, err := os.ReadDir(home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, entry := range entries {
 		if name := entry.Name(); name == "lines.jsonl" || slices.Contains(strings.Fields(call), name) {
 			copyAll(t, filepath.Join(home, name), filepath.Join(dir, name))
@@ -257,9 +257,7 @@ func look(t *testing.T, call string, seen map[string]sight) sight {
 	}
 	t.Chdir(dir)
 	defer func() {
-		if err := os.Chdir(home); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Chdir(home))
 	}()
 	stdin := os.Stdin
 	defer func() { os.Stdin = stdin }()
@@ -271,12 +269,10 @@ func look(t *testing.T, call string, seen map[string]sight) sight {
 	o := sight{Status: Main(strings.Fields(call), &out, &errors)}
 	times := regexp.MustCompile(`[0-9.]+ ?(s|ms|MB|kB|GB|min)\b|"wall_s": [0-9.e-]+`)
 	o.Out, o.Messages = times.ReplaceAllString(out.String(), "-"), times.ReplaceAllString(errors.String(), "-")
-	if err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+	expect.NoError(t, filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		o.Files = append(o.Files, path)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	seen[call] = o
 	return o
 }
@@ -285,9 +281,7 @@ func look(t *testing.T, call string, seen map[string]sight) sight {
 func copyAll(t *testing.T, from, to string) {
 	t.Helper()
 	info, err := os.Stat(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if info.IsDir() {
 		err = os.CopyFS(to, os.DirFS(from))
 	} else {
@@ -296,7 +290,5 @@ func copyAll(t *testing.T, from, to string) {
 			err = os.WriteFile(to, text, 0o666)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }

@@ -15,9 +15,9 @@ import (
 func newFleet() *cobra.Command {
 	return asGroup(&cobra.Command{
 		Use:   "fleet",
-		Short: "List and describe fleets of heterogeneous devices",
+		Short: "List and describe fleets of devices",
 		Long: `List and describe fleets. A fleet consists of classes of devices; each class has a
-share of the devices, a device profile, a link profile and spreads. docs/fleets.md
+share of the devices, a device profile, a link profile and spreads. docs/time.md#fleets
 describes the file format.`,
 		Example: `  fedsim fleet list
   fedsim fleet describe phones-2017
@@ -96,7 +96,8 @@ with the same seed, unless the fleet correlates their speed with their data.`,
 	})
 	cmd.Flags().IntVar(&devices, "devices", devices, "number of devices")
 	cmd.Flags().Uint64Var(&seed, "seed", seed, "seed of the run")
-	cmd.Flags().StringVar(&figure, "figure", "", "draw the distributions by class: a file ending in .png or .svg, or both formats without extension")
+	cmd.Flags().StringVar(&figure, "figure", "",
+		"draw the distributions by class: a file ending in .png or .svg, or both formats without extension")
 	return cmd
 }
 

@@ -25,7 +25,8 @@ func swapModel() {
 		failed = errors.Join(os.Remove(model), os.Symlink("/dev/zero", model))
 	case "outside": // the whole folder
 		absolute, err := filepath.Abs("elsewhere")
-		failed = errors.Join(err, os.Remove(model), os.Rename("model.npy", model), os.Rename(models[0], absolute), os.Symlink(absolute, models[0]))
+		failed = errors.Join(err, os.Remove(model), os.Rename("model.npy", model), os.Rename(models[0], absolute),
+			os.Symlink(absolute, models[0]))
 	}
 	if failed != nil {
 		fail(failed)

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -33,15 +34,14 @@ func TestNoFusedInstructions(t *testing.T) {
 	if *fusedOn == "" {
 		t.Skip("compiles the module for another architecture: make check runs it")
 	}
-	top, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := expect.Value(filepath.Abs(root))(t)
 	for _, arch := range strings.Split(*fusedOn, ",") {
 		t.Run(arch, func(t *testing.T) {
 			for _, f := range fusedInstructions(t, top, arch) {
-				t.Errorf("%s:%d: %s rounds a product and a sum at once, other platforms round both: write float64(x*y) + z.\n"+
-					"The product may be in a function that is inlined here, or a division by a power of two: convert it there.",
+				t.Errorf("%s:%d: %s rounds a product and a sum at once, other platforms round both: "+
+					"write float64(x*y) + z.\n"+
+					"The product may be in a function that is inlined here, or a division by a power of two: "+
+					"convert it there.",
 					f.file, f.line, f.instruction)
 			}
 		})
@@ -58,9 +58,8 @@ func TestFusedInstructionsAreFound(t *testing.T) {
 		"\t0x0124 00296 (/mod/gonum/d.go:7)\tFMADDD\tF3, F5, F2, F3\n" +
 		"\t0x0128 00300 (/src/mtl/a.go:9)\tVFMADD231SD\tX3, X5, X2\n"
 	want := []fused{{"mtl/a.go", 9, "VFMADD231SD"}, {"mtl/a.go", 50, "FMADDD"}, {"mtl/b.go", 7, "FNMSUBS"}}
-	if got := fusedIn([]byte(listing), "/src"); !slices.Equal(got, want) {
-		t.Errorf("found %v, want %v", got, want)
-	}
+	got := fusedIn([]byte(listing), "/src")
+	expect.That(t, slices.Equal(got, want), "found %v, want %v", got, want)
 }
 
 // fused is an instruction that multiplies and adds with one rounding.
@@ -81,12 +80,9 @@ func fusedInstructions(t *testing.T, top, arch string) []fused {
 	build.Dir = top
 	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "GOAMD64=v3", "CGO_ENABLED=0")
 	listing, err := build.CombinedOutput()
-	if err != nil {
-		t.Fatalf("building for %s: %v\n%.2000s", arch, err, listing)
-	}
-	if !bytes.Contains(listing, []byte("mtl/subproblem.go")) {
-		t.Fatalf("the compiler listed no instructions of mtl/subproblem.go for %s:\n%.2000s", arch, listing)
-	}
+	expect.Must(t, err == nil, "building for %s: %v\n%.2000s", arch, err, listing)
+	expect.Must(t, bytes.Contains(listing, []byte("mtl/subproblem.go")),
+		"the compiler listed no instructions of mtl/subproblem.go for %s:\n%.2000s", arch, listing)
 	return slices.DeleteFunc(fusedIn(listing, top), func(f fused) bool {
 		source := filetest.Read(t, filepath.Join(top, f.file))
 		return strings.Contains(strings.Split(string(source), "\n")[f.line-1], "math.FMA(")
@@ -97,7 +93,8 @@ func fusedInstructions(t *testing.T, top, arch string) []fused {
 // platform: the coordinates of figures are no results, and fits to measured logs, with gonum's
 // statistics, agree to 1e-9.
 func promised(file string) bool {
-	for _, folder := range []string{"plots", "internal/rooms/measure/calibration", "internal/rooms/measure/prediction"} {
+	for _, folder := range []string{"plots", "internal/rooms/measure/calibration",
+		"internal/rooms/measure/prediction"} {
 		if strings.HasPrefix(file, folder+"/") {
 			return false
 		}
@@ -145,7 +142,8 @@ func fusedIn(listing []byte, top string) (found []fused) {
 var exact = map[string]string{
 	"math": "Abs Ceil Copysign FMA Float32bits Float32frombits Float64bits Float64frombits Floor Frexp Inf" +
 		" IsInf IsNaN Ldexp Max Min Mod Modf NaN Nextafter Nextafter32 Pow10 Round RoundToEven Signbit Sqrt Trunc" +
-		" Ln10 Ln2 Log2E MaxFloat32 MaxFloat64 MaxInt MaxInt32 MaxInt64 MaxUint16 MaxUint32 MaxUint8 MaxUint64 Pi SmallestNonzeroFloat64 Sqrt2",
+		" Ln10 Ln2 Log2E MaxFloat32 MaxFloat64 MaxInt MaxInt32 MaxInt64 MaxUint16 MaxUint32 MaxUint8 MaxUint64 Pi " +
+		"SmallestNonzeroFloat64 Sqrt2",
 	"mat":    "Dense NewDense NewSymDense SymDense Trace",
 	"stat":   "-",
 	"floats": "-",
@@ -155,7 +153,7 @@ var exact = map[string]string{
 // TestNumbersComeFromPortableFunctions holds the module, but for its figures, to what
 // has the same bits on every platform.
 func TestNumbersComeFromPortableFunctions(t *testing.T) {
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	expect.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -178,15 +176,14 @@ func TestNumbersComeFromPortableFunctions(t *testing.T) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			if s, ok := n.(*ast.SelectorExpr); ok {
 				of, ok := s.X.(*ast.Ident)
-				if ok && exact[of.Name] != "" && ast.IsExported(s.Sel.Name) && !slices.Contains(strings.Fields(exact[of.Name]), s.Sel.Name) {
-					t.Errorf("%s: %s.%s has other bits on some platforms: use internal/tools/elementary or internal/tools/linalg", files.Position(s.Pos()), of.Name, s.Sel.Name)
+				if ok && exact[of.Name] != "" && ast.IsExported(s.Sel.Name) &&
+					!slices.Contains(strings.Fields(exact[of.Name]), s.Sel.Name) {
+					t.Errorf("%s: %s.%s has other bits on some platforms: use internal/tools/elementary or "+
+						"internal/tools/linalg", files.Position(s.Pos()), of.Name, s.Sel.Name)
 				}
 			}
 			return true
 		})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

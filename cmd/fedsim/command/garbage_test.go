@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"testing"
 	"time"
+
+	"fedsim/internal/tools/expect"
 )
 
 func TestGarbagePercent(t *testing.T) {
@@ -19,9 +21,8 @@ func TestGarbagePercent(t *testing.T) {
 		{1 << 31, 6}, // 128 MB for 2 GB
 		{1 << 40, 3},
 	} {
-		if got := garbagePercent(c.live); got != c.want {
-			t.Errorf("%d MB alive: %d %%, want %d %%", c.live/mega, got, c.want)
-		}
+		got := garbagePercent(c.live)
+		expect.That(t, got == c.want, "%d MB alive: %d %%, want %d %%", c.live/mega, got, c.want)
 	}
 }
 
@@ -43,9 +44,8 @@ func TestLimitGarbageLeavesTheUsersChoice(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(30))
 	defer limitGarbage()()
 	runtime.GC()
-	if got := percentNow(); got != 30 {
-		t.Errorf("GOGC=30 became %d", got)
-	}
+	got := percentNow()
+	expect.That(t, got == 30, "GOGC=30 became %d", got)
 }
 
 // percentBecomes collects garbage until the current percentage is right.

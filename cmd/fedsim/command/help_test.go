@@ -1,10 +1,16 @@
 package command
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 
 	"github.com/spf13/cobra"
 )
@@ -22,23 +28,18 @@ func all(cmd *cobra.Command) []*cobra.Command {
 // the number of arguments is right.
 func TestEveryCommandHasExamples(t *testing.T) {
 	for _, cmd := range all(newRoot(nil)) {
-		if cmd.Short == "" || cmd.Example == "" {
-			t.Errorf("%s has no description or no example", cmd.CommandPath())
-		}
+		expect.That(t, cmd.Short != "" && cmd.Example != "", "%s has no description or no example", cmd.CommandPath())
 		own := 0
 		for line := range strings.Lines(cmd.Example) {
-			if !strings.HasPrefix(line, "  ") {
-				t.Errorf("%s: the example %q is not indented by two", cmd.CommandPath(), line)
-			}
+			expect.That(t, strings.HasPrefix(line, "  "),
+				"%s: the example %q is not indented by two", cmd.CommandPath(), line)
 			for _, words := range calls(line) {
 				if checkCall(t, cmd, words) {
 					own++
 				}
 			}
 		}
-		if own == 0 {
-			t.Errorf("%s has no example", cmd.CommandPath())
-		}
+		expect.That(t, own != 0, "%s has no example", cmd.CommandPath())
 	}
 }
 
@@ -51,6 +52,7 @@ func calls(line string) [][]string {
 			rest, _, _ = strings.Cut(rest, " > ")
 			rest, _, _ = strings.Cut(rest, " >> ")
 			rest, _, _ = strings.Cut(rest, " < ")
+			rest, _, _ = strings.Cut(rest, "   ") // the description follows
 			found = append(found, fields(rest))
 		}
 	}
@@ -98,31 +100,90 @@ func checkCall(t *testing.T, cmd *cobra.Command, words []string) bool {
 	return strings.HasPrefix(found.CommandPath()+" ", cmd.CommandPath()+" ")
 }
 
-// The page of commands has every command.
-func TestPageHasEveryCommand(t *testing.T) {
-	page := read(t, "docs/commands.md")
-	for _, name := range children(newRoot(nil)) {
-		if name != "help" && !strings.Contains(page, "| `fedsim "+name) {
-			t.Errorf("docs/commands.md lacks fedsim %s", name)
+// docs/reference/commands.md has the table and the help of all commands.
+func TestCommandsPageIsUpToDate(t *testing.T) {
+	generatedBlocks(t, "docs/reference/commands.md", "CommandsPage", map[string]string{"commands": commandsText()})
+}
+
+// commandsText lists the commands by group, and then the help of each with all flags.
+func commandsText() string {
+	var tables, helps strings.Builder
+	of := newRoot(nil)
+	reveal(of)
+	for _, g := range groups {
+		fmt.Fprintf(&tables, "\n| %s | |\n|---|---|\n", g.title)
+		for _, c := range of.Commands() {
+			if c.GroupID != g.title {
+				continue
+			}
+			fmt.Fprintf(&tables, "| [`fedsim %s`](#fedsim-%[1]s) | %s |\n", c.Name(), c.Short)
+			fmt.Fprintf(&helps, "\n## fedsim %s\n", c.Name())
+			for _, cmd := range all(c) {
+				cmd.InitDefaultHelpFlag()
+				fmt.Fprintf(&helps, "\n```text\n%s\n\n%s```\n",
+					strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)), usage(cmd))
+			}
 		}
+	}
+	return tables.String() + helps.String() + "\n"
+}
+
+// Every command is in a group of the help, but for those that programs and shells call; and every entry of a group
+// is a command.
+func TestEveryCommandIsInAGroup(t *testing.T) {
+	root := newRoot(nil)
+	var hidden []string
+	for _, c := range root.Commands() {
+		if c.GroupID == others {
+			hidden = append(hidden, c.Name())
+		}
+	}
+	slices.Sort(hidden)
+	expect.That(t, slices.Equal(hidden, []string{"completion", "engine", "help", "man", "version"}), "%v", hidden)
+	for _, g := range groups {
+		for _, name := range g.commands {
+			expect.That(t, child(root, name) != nil, "the group %s has %s, and there is no such command", g.title, name)
+		}
+	}
+	for _, c := range all(root)[1:] {
+		expect.That(t, len(c.Short) <= 66, "%s: %q has %d characters", c.CommandPath(), c.Short, len(c.Short))
 	}
 }
 
-// Help texts name both ways to vary keys.
-func TestHelpNamesSamples(t *testing.T) {
-	for _, name := range []string{"run", "init"} {
-		if long := child(newRoot(nil), name).Long; !strings.Contains(long, "experiment.sample") || !strings.Contains(long, "sweep") {
-			t.Errorf("fedsim %s --help does not name sweeps and experiment.sample:\n%s", name, long)
+// A retired command or flag names its replacement, which exists.
+func TestRetiredCommands(t *testing.T) {
+	quoted := regexp.MustCompile(`"fedsim ([^"]*)"`)
+	for _, r := range retired {
+		args := strings.Fields(r.old)
+		if r.old == "plan SCENARIO" {
+			args = []string{"plan", "quickstart", "-o", "d"}
+		}
+		var out, errs strings.Builder
+		want := "fedsim " + r.old + ": is now " + r.now + "\n"
+		status := Main(append(args, "x", "--set", "a=b"), &out, &errs)
+		if status != exitUsage || errs.String() != want {
+			t.Errorf("fedsim %s exits with %d: %s, want %s", r.old, status, errs.String(), want)
+		}
+		for _, m := range quoted.FindAllStringSubmatch(r.now, -1) {
+			words := strings.Fields(m[1])
+			found, rest, err := newRoot(nil).Find(words)
+			if err == nil {
+				err = found.ParseFlags(rest)
+			}
+			expect.That(t, err == nil && (found.HasParent() || len(rest) > 0) && found.Runnable(),
+				"fedsim %s: %v", m[1], err)
 		}
 	}
 }
 
 func TestHelpOf(t *testing.T) {
 	var out, errors strings.Builder
-	if status := Main([]string{"help", "scenarios", "show"}, &out, &errors); status != 0 || !strings.Contains(out.String(), "fedsim scenarios show quickstart > mine.toml") {
+	if status := Main([]string{"help", "scenarios", "show"}, &out, &errors); status != 0 ||
+		!strings.Contains(out.String(), "fedsim scenarios show quickstart > mine.toml") {
 		t.Errorf("status %d: %s%s", status, out.String(), errors.String())
 	}
-	if status := Main([]string{"help", "scenarios", "shwo"}, &out, &errors); status != 2 || errors.String() != "fedsim: unknown command shwo: did you mean show?; see fedsim scenarios --help\n" {
+	if status := Main([]string{"help", "scenarios", "shwo"}, &out, &errors); status != 2 ||
+		errors.String() != "fedsim: unknown command shwo: did you mean show?; see fedsim scenarios --help\n" {
 		t.Errorf("status %d: %s", status, errors.String())
 	}
 }
@@ -137,9 +198,7 @@ func TestManual(t *testing.T) {
 	}
 	page := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Error(err)
-		}
+		expect.That(t, err == nil, "%v", err)
 		return string(text)
 	}
 	for _, cmd := range all(newRoot(nil)) {
@@ -148,20 +207,17 @@ func TestManual(t *testing.T) {
 		}
 		text := page(strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1")
 		for _, section := range []string{".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLE"} {
-			if !strings.Contains(text, section) {
-				t.Errorf("the page of %s has no %s", cmd.CommandPath(), section)
-			}
+			expect.That(t, strings.Contains(text, section), "the page of %s has no %s", cmd.CommandPath(), section)
 		}
 	}
 	for name, want := range map[string]string{
 		"fedsim.1":                  "\\fB75\\fP a run was interrupted",
-		"fedsim-run.1":              "runs/<scenario name>",
-		"fedsim-tune.1":             "[experiment.tune.<method>]",
+		"fedsim-run.1":              "runs/NAME",
+		"fedsim-plan-make.1":        "--group-time",
 		"fedsim-scenarios-schema.1": "#:schema fedsim.schema.json",
 	} {
-		if text := page(name); !strings.Contains(text, want) {
-			t.Errorf("%s does not have %q:\n%s", name, want, text)
-		}
+		text := page(name)
+		expect.That(t, strings.Contains(text, want), "%s does not have %q:\n%s", name, want, text)
 	}
 }
 

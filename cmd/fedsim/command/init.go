@@ -16,13 +16,13 @@ import (
 const starterFile = "scenario.toml"
 
 func newInit() *cobra.Command {
-	return &cobra.Command{
+	var everything bool
+	cmd := &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Write a commented scenario to start from",
-		Long: `Write a commented scenario to start from. It runs two methods on a small data set
-and lists every key with its meaning and default; a sweep of lists and a sample of
-ranges (experiment.sample) are there as comments. FILE defaults to ` + starterFile + `.
-An existing file is never overwritten.`,
+		Short: "Write a short scenario to start from",
+		Long: `Write a scenario to start from, with a line for each of the thirty keys that make most
+scenarios (docs/thirty-keys.md). It compares two methods. FILE defaults to
+` + starterFile + `. An existing file is never overwritten.`,
 		Example: `  fedsim init mine.toml
   fedsim run mine.toml`,
 		Args: takes(0, 1, "at most one file"),
@@ -31,15 +31,21 @@ An existing file is never overwritten.`,
 			if len(args) > 0 {
 				name = args[0]
 			}
-			if err := writeStarter(name); err != nil {
+			starter := scenario.ShortStarter
+			if everything {
+				starter = scenario.Starter
+			}
+			if err := writeStarter(name, starter); err != nil {
 				return err
 			}
 			return printf(cmd.OutOrStdout(), "wrote %s; run it with: fedsim run %s\n", name, name)
 		},
 	}
+	cmd.Flags().BoolVar(&everything, "all", false, "write every key, with its meaning and default")
+	return cmd
 }
 
-func writeStarter(file string) error {
+func writeStarter(file string, starter func(name string) []byte) error {
 	name, ok := strings.CutSuffix(filepath.Base(file), ".toml")
 	if !ok || !config.IsName(name) {
 		return usagef("%s: must end in .toml, and the name before it %s", file, config.NameRule)
@@ -52,7 +58,7 @@ func writeStarter(file string) error {
 	if err != nil {
 		return err
 	}
-	_, err = out.Write(scenario.Starter(name))
+	_, err = out.Write(starter(name))
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, os.Remove(file)) // leave no partial file
 	}

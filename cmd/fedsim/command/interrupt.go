@@ -90,6 +90,6 @@ type interrupted struct {
 	cause   error
 }
 
-func (e interrupted) Error() string { return e.outcome }
+func (in interrupted) Error() string { return in.outcome }
 
-func (e interrupted) Unwrap() error { return e.cause }
+func (in interrupted) Unwrap() error { return in.cause }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/results/rundir"
 )
@@ -25,6 +27,20 @@ func interruptAt() {
 		_, err := os.Stat(path)
 		return err == nil
 	})
+}
+
+// interruptSaved does so as soon as a directory has the state of a name: interrupt-saved DIR:NAME COMMAND...
+func interruptSaved() {
+	interruptWhen(func(of string) bool {
+		dir, name, _ := strings.Cut(of, ":")
+		return hasState(dir, name)
+	})
+}
+
+// hasState reports whether the log of a run directory has a complete state of a name.
+func hasState(dir, name string) bool {
+	log, err := os.ReadFile(filepath.Join(dir, ".unfinished", "run.log"))
+	return err == nil && bytes.Contains(log, fmt.Appendf(nil, `{"state":%q}`, name))
 }
 
 // interruptAfterRun does so as soon as a run of a directory has ended: interrupt-after DIR COMMAND...
@@ -85,19 +101,13 @@ func TestSecondInterruptKills(t *testing.T) {
 	takeInterrupts(t)
 	cmd := exec.Command("interrupt-itself")
 	out, err := cmd.Output()
-	if string(out) != "first: context canceled\n" {
-		t.Errorf("got %q", out)
-	}
+	expect.That(t, string(out) == "first: context canceled\n", "got %q", out)
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok {
-		t.Fatalf("it was not killed: %v", err)
-	}
-	if want := "fedsim: interrupted: waiting for a, b; Ctrl-C (SIGINT) ends fedsim at once\n"; string(exit.Stderr) != want {
-		t.Errorf("the first signal says %q, want %q", exit.Stderr, want)
-	}
-	if s := exit.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGINT {
-		t.Errorf("it ended with %v, must be killed by the signal", exit)
-	}
+	expect.Must(t, ok, "it was not killed: %v", err)
+	want := "fedsim: interrupted: waiting for a, b; Ctrl-C (SIGINT) ends fedsim at once\n"
+	expect.That(t, string(exit.Stderr) == want, "the first signal says %q, want %q", exit.Stderr, want)
+	s := exit.Sys().(syscall.WaitStatus)
+	expect.That(t, s.Signaled() && s.Signal() == syscall.SIGINT, "it ended with %v, must be killed by the signal", exit)
 }
 
 // The first signal names the learner that a run waits for, at once. The second ends fedsim.
@@ -115,27 +125,23 @@ clients = 3
 features = 2
 [methods.x]
 algorithm = "external"
-command = [%q, "-c", 'read a; echo "{\"v\":1,\"name\":\"n\",\"can\":[],\"metrics\":[]}"; read b; : > %s; exec sleep 1000']
+program.command = [%q, "-c", 'read a; echo "{\"v\":1,\"name\":\"n\",\"can\":[],\"metrics\":[]}"; read b; : > %s; exec sleep 1000']
 `, sh, started)
 	file := filepath.Join(dir, "hangs.toml")
 	filetest.Write(t, file, scenario)
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		_ = os.Remove(started)
-		cmd := exec.Command("fedsim", "run", file, "--allow-external", "--progress=none", "--force", "--out", filepath.Join(dir, "out"))
+		cmd := exec.Command("fedsim", "run", file, "--allow-external", "--progress=none", "--force", "--out",
+			filepath.Join(dir, "out"))
 		stderr, err := cmd.StderrPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, cmd.Start())
 		for _, err := os.Stat(started); err != nil; _, err = os.Stat(started) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		send := func() {
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Error(err)
-			}
+			err := cmd.Process.Signal(signal)
+			expect.That(t, err == nil, "%v", err)
 		}
 		send()
 		found := false
@@ -143,7 +149,9 @@ command = [%q, "-c", 'read a; echo "{\"v\":1,\"name\":\"n\",\"can\":[],\"metrics
 			text := lines.Text()
 			if strings.HasPrefix(text, "fedsim: interrupted: ") {
 				found = true
-				if !strings.Contains(text, "waiting for learner n: start of run hangs/x/seed=1, since ") || !strings.Contains(text, "timeout_s = 0: no limit") || !strings.HasSuffix(text, "ends fedsim at once") {
+				if !strings.Contains(text, "waiting for learner n: start of run hangs/x/seed=1, since ") ||
+					!strings.Contains(text, "timeout_s = 0: no limit") ||
+					!strings.HasSuffix(text, "ends fedsim at once") {
 					t.Errorf("%v says %q", signal, text)
 				}
 				send()
@@ -151,8 +159,7 @@ command = [%q, "-c", 'read a; echo "{\"v\":1,\"name\":\"n\",\"can\":[],\"metrics
 		}
 		err = cmd.Wait()
 		exit, ok := errors.AsType[*exec.ExitError](err)
-		if !found || !ok || !exit.Sys().(syscall.WaitStatus).Signaled() {
-			t.Errorf("%v: it ended with %v, must be killed by the second signal", signal, err)
-		}
+		expect.That(t, found && ok && exit.Sys().(syscall.WaitStatus).Signaled(),
+			"%v: it ended with %v, must be killed by the second signal", signal, err)
 	}
 }

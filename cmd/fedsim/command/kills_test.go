@@ -1,9 +1,7 @@
 package command
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -19,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/internal/tools/filetest"
+	"fedsim/results"
+	"fedsim/results/rundir"
 )
 
 // impatient is fedsim that takes claims over which are a second old.
@@ -66,15 +66,17 @@ func TestKilledWorkers(t *testing.T) {
 	seen := map[string]int{}
 	defer func() { t.Logf("%v", seen) }()
 	for made, i := 0, 0; made < kills; i++ {
-		c := &campaign{T: t, random: random, dir: filepath.Join(root, fmt.Sprint("plan", i)), pure: i%2 == 0, walls: map[string]float64{}, seen: seen}
+		c := &campaign{T: t, random: random, dir: filepath.Join(root, fmt.Sprint("plan", i)), pure: i%2 == 0,
+			walls: map[string]float64{}, seen: seen}
 		of := 0
 		if i%5 == 4 {
 			of = 1
 		}
-		runFedsim(t, "plan", filepath.Join(root, fmt.Sprint(of, ".toml")), "-o", c.dir, fmt.Sprintf("--group-time=%ds", 60*(i/2%2)))
+		runFedsim(t, "plan", "make", filepath.Join(root, fmt.Sprint(of, ".toml")), "-o", c.dir,
+			fmt.Sprintf("--group-time=%ds", 60*(i/2%2)))
 		made += c.run(min(12, kills-made))
 		merged := filepath.Join(root, fmt.Sprint("merged", i))
-		runFedsim(t, "merge", c.dir, "--out", merged, "--no-figures")
+		runFedsim(t, "plan", "merge", c.dir, "--out", merged, "--no-figures")
 		if d := cmp.Diff(want[of], lasting(t, merged)); d != "" {
 			t.Fatalf("plan %d differs from a run: %s", i, d)
 		}
@@ -114,7 +116,8 @@ type process struct {
 
 func (c *campaign) start(program string, args ...string) *process {
 	c.Helper()
-	p := &process{Cmd: exec.Command(program, append(args, "--checkpoint=0.01", "--workers=1")...), ended: make(chan struct{})}
+	p := &process{Cmd: exec.Command(program, append(args, "--checkpoint=0.01", "--workers=1")...),
+		ended: make(chan struct{})}
 	p.Stdout, p.Stderr = &p.out, &p.out
 	if err := p.Start(); err != nil {
 		c.Fatal(err)
@@ -132,7 +135,7 @@ func (c *campaign) worker(args ...string) *process {
 	if !c.pure {
 		program = "impatient"
 	}
-	return c.start(program, append([]string{"work", c.dir}, args...)...)
+	return c.start(program, append([]string{"plan", "work", c.dir}, args...)...)
 }
 
 // over reports whether a process has ended.
@@ -210,7 +213,7 @@ func (c *campaign) hit(companion *process) *process {
 	claims := filepath.Join(c.dir, "claims", "*.json")
 	kind := c.random.IntN(kinds)
 	if kind == 1 { // a full disk
-		p := c.start("small-disk", fmt.Sprint(1<<(9+c.random.IntN(8))), "work", c.dir)
+		p := c.start("small-disk", fmt.Sprint(1<<(9+c.random.IntN(8))), "plan", "work", c.dir)
 		if c.end(p, 0, 1); p.ProcessState.ExitCode() == 1 && !strings.Contains(p.out.String(), "file too large") {
 			c.Errorf("on a full disk: %s", p.out.String())
 		}
@@ -284,45 +287,36 @@ func (c *campaign) compare(pattern string, counts func(group string) bool) {
 	}
 	for _, dir := range dirs {
 		group := strings.Split(strings.TrimPrefix(dir, c.dir+"/"), "/")[1]
-		for place, wall := range finished(c.T, filepath.Join(dir, ".unfinished", "progress.jsonl")) {
+		for id, wall := range finished(c.T, filepath.Join(dir, ".unfinished")) {
 			if !counts(group) {
 				break
 			}
-			key := fmt.Sprint(group, " ", place)
+			key := group + " " + id
 			if _, had := c.walls[key]; !had && strings.Contains(pattern, "attempts") {
 				c.seen["runs finished by the dead"]++
 			}
 			if had, ok := c.walls[key]; ok && had != wall {
-				c.Errorf("run %d of group %s was computed again: it took %g s, then %g s", place, group, had, wall)
+				c.Errorf("run %s of group %s was computed again: it took %g s, then %g s", id, group, had, wall)
 			}
 			c.walls[key] = wall
 		}
 	}
 }
 
-// finished returns the wall times of the finished runs in a log, by place.
-func finished(t *testing.T, path string) map[int]float64 {
+// finished returns the wall times of the finished runs in a stage, by ID.
+func finished(t *testing.T, stage string) map[string]float64 {
 	t.Helper()
-	text, err := os.ReadFile(path)
+	found, err := rundir.Read(stage)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // ENOTDIR: a note
 		return nil
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	walls := map[int]float64{}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, 1<<26)
-	for lines.Scan() {
-		var line struct {
-			Place int
-			End   *struct {
-				Status string
-				WallS  float64 `json:"wall_s"`
-			}
-		}
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.End != nil && line.End.Status == "done" {
-			walls[line.Place] = line.End.WallS
+	walls := map[string]float64{}
+	for _, r := range found.Runs {
+		if r.Status == results.Done {
+			walls[r.ID] = r.WallS
 		}
 	}
 	return walls

@@ -11,14 +11,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // basement is the last place on the map: tools that have no place of their own.
 const basement = "internal/tools/..."
 
-// rooms returns the places of packages on the map of docs/architecture.md, counted from the top
+// placesOf returns the places of packages on the map of docs/architecture.md, counted from the top
 // and within a row from left to right.
-func rooms(t *testing.T) map[string]int {
+func placesOf(t *testing.T) map[string]int {
 	page := read(t, "docs/architecture.md")
 	places := map[string]int{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z]+[`/].*?) \\|").FindAllStringSubmatch(page, -1) {
@@ -26,33 +28,23 @@ func rooms(t *testing.T) map[string]int {
 			places[strings.Trim(name, "`")] = len(places)
 		}
 	}
-	if places[basement] != len(places)-1 || len(places) < 20 {
-		t.Fatalf("the map of docs/architecture.md has the rooms %v, but not %q at its end", places, basement)
-	}
+	expect.Must(t, places[basement] == len(places)-1 && len(places) >= 20,
+		"the map of docs/architecture.md has the rooms %v, but not %q at its end", places, basement)
 	return places
 }
 
 // imported returns the packages of fedsim that the files of a package import, those of other
 // platforms and build tags, too, but not its tests.
 func imported(t *testing.T, name string) []string {
-	files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := expect.Value(filepath.Glob(filepath.Join(root, name, "*.go")))(t)
 	var found []string
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := expect.Value(parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly))(t)
 		for _, i := range parsed.Imports {
-			path, err := strconv.Unquote(i.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			path := expect.Value(strconv.Unquote(i.Path.Value))(t)
 			if ours, ok := strings.CutPrefix(path, "fedsim/"); ok && !slices.Contains(found, ours) {
 				found = append(found, ours)
 			}
@@ -88,14 +80,13 @@ func imports(t *testing.T) map[string][]string {
 // own. Packages for tests, which end in "test", are imported by tests alone.
 func TestImportsRunDownwards(t *testing.T) {
 	t.Parallel()
-	places, packages := rooms(t), imports(t)
+	places, packages := placesOf(t), imports(t)
 	place := func(name string) int {
 		if at, ok := places[name]; ok {
 			return at
 		}
-		if !strings.HasPrefix(name, "internal/tools/") {
-			t.Errorf("package %s has no row in the map of docs/architecture.md", name)
-		}
+		expect.That(t, strings.HasPrefix(name, "internal/tools/"),
+			"package %s has no row in the map of docs/architecture.md", name)
 		return places[basement]
 	}
 	for name, imported := range packages {
@@ -124,17 +115,13 @@ func TestFilesToReadFirst(t *testing.T) {
 	page := read(t, "docs/architecture.md")
 	_, picture, _ := strings.Cut(page, "```text\n")
 	picture, _, _ = strings.Cut(picture, "```")
-	if lines := strings.Count(picture, "\n"); lines < 10 || lines > 25 {
-		t.Errorf("the picture has %d lines", lines)
-	}
+	lines := strings.Count(picture, "\n")
+	expect.That(t, lines >= 10 && lines <= 25, "the picture has %d lines", lines)
 	files := regexp.MustCompile("(?m)^[0-9]+\\. `([^`]+)`: ").FindAllStringSubmatch(page, -1)
-	if len(files) != 20 {
-		t.Errorf("%d files to read first", len(files))
-	}
+	expect.That(t, len(files) == 20, "%d files to read first", len(files))
 	for _, m := range files {
-		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
-			t.Error(err)
-		}
+		_, err := os.Stat(filepath.Join(root, m[1]))
+		expect.That(t, err == nil, "%v", err)
 	}
 }
 
@@ -155,7 +142,7 @@ func TestWhatPackagesNeverReach(t *testing.T) {
 	in := func(names string) *regexp.Regexp { return regexp.MustCompile("^(" + names + ")(/|$)") }
 	const (
 		time = "engine|devices|network|clients|internal/tools/flows|internal/rooms/traces"
-		math = "data|mtl|algorithms|internal/rooms/replay|internal/rooms/outside/external|internal/rooms/theory"
+		math = "data|mtl|algorithms|internal/rooms/replay|internal/rooms/theory"
 	)
 	for _, rule := range []struct{ name, never *regexp.Regexp }{
 		{in(time), in(math)},
@@ -172,14 +159,10 @@ func TestWhatPackagesNeverReach(t *testing.T) {
 			reached := map[string]bool{}
 			reach(name, reached)
 			for below := range reached {
-				if rule.never.MatchString(below) {
-					t.Errorf("%s reaches %s by its imports", name, below)
-				}
+				expect.That(t, !rule.never.MatchString(below), "%s reaches %s by its imports", name, below)
 			}
 		}
-		if found == 0 {
-			t.Errorf("no package is %s", rule.name)
-		}
+		expect.That(t, found != 0, "no package is %s", rule.name)
 	}
 }
 
@@ -188,14 +171,39 @@ func TestWhatPackagesNeverReach(t *testing.T) {
 func TestPackagesLinkNoFileFormats(t *testing.T) {
 	refused := []string{"parquet", "flock", "protobuf", "fedsim/results/rundir"}
 	for _, root := range []string{"fedsim/federation", "fedsim/plots", "fedsim/clients"} {
-		out, err := exec.Command("go", "list", "-deps", root).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := expect.Value(exec.Command("go", "list", "-deps", root).Output())(t)
 		for path := range strings.FieldsSeq(string(out)) {
 			if slices.ContainsFunc(refused, func(name string) bool { return strings.Contains(path, name) }) {
 				t.Errorf("%s imports %s", root, path)
 			}
 		}
 	}
+}
+
+// The folders that the page on the architecture calls the spine have no more lines than it says.
+func TestSpine(t *testing.T) {
+	page := read(t, "docs/architecture.md")
+	said := regexp.MustCompile(`read at most (\d+) lines:([^.]*)\.`).FindStringSubmatch(page)
+	expect.Must(t, said != nil, "docs/architecture.md does not say how many lines the spine has")
+	most, err := strconv.Atoi(said[1])
+	expect.NoError(t, err)
+	total := 0
+	for _, name := range regexp.MustCompile("`([a-z/]+)`").FindAllStringSubmatch(said[2], -1) {
+		files, err := filepath.Glob(filepath.Join(root, name[1], "*.go"))
+		expect.NoError(t, err)
+		lines := 0
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			expect.NoError(t, err)
+			lines += strings.Count(string(text), "\n")
+		}
+		expect.That(t, lines > 0, "%s has no lines", name[1])
+		t.Logf("%6d %s", lines, name[1])
+		total += lines
+	}
+	expect.That(t, total <= most, "the spine has %d lines, must have at most %d", total, most)
+	t.Logf("%6d in all", total)
 }

@@ -14,67 +14,60 @@ import (
 	"fedsim/data"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
+	"fedsim/internal/rooms"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/rooms/outside/learnercheck"
 	"fedsim/mtl"
 )
 
-func newLearner() *cobra.Command {
-	return asGroup(&cobra.Command{
-		Use:   "learner",
-		Short: "Check learners in other processes",
-		Example: `  fedsim learner check python3 learner.py
-  fedsim learner check --clients 20 -- python3 learner.py`,
-	}, newLearnerCheck())
-}
+func init() { ofCheck = append(ofCheck, checkLearners) }
 
+// learnerCheckFlags are those of the checks of programs.
 type learnerCheckFlags struct {
 	clients, rows, rounds int
 	options               []string
 	timeout               float64
 	real                  bool
-	model                 bool // the argument is a scenario with an external model
+	learner               bool   // arguments are the command of a learner
+	model                 string // a scenario with an external model
 }
 
-func newLearnerCheck() *cobra.Command {
+// checkLearners adds the flags of fedsim check that start programs.
+func checkLearners(cmd *cobra.Command) func(args []string) (bool, error) {
 	var f learnerCheckFlags
-	cmd := &cobra.Command{
-		Use:   "check COMMAND...",
-		Short: "Check that a learner follows the learner protocol",
-		Long: `Start a learner, drive it as a scenario with algorithm = "external" does, and print
-what breaks the rules of docs/learner-protocol.md, one finding on each line, with the
-request and the response (cut).
-
-The check plays rounds with updates that are committed, discarded and late, with
-requests in one line and in several. It compares the answers of two runs with the
-same seed, of another process, and of a process that loads a saved state: they must be
-the same. It tests what the learner says that it can do, and what it must refuse. The
-standard error of the learner is passed on.
-
-With --model SCENARIO it checks the program of an external model (problem.command, see
-docs/model-protocol.md) on the rows of the scenario: that answers are the same in another
-process and another order, and that gradients are those of the loss.
-
-Flags come before COMMAND. The exit status is 1 if there is a finding.`,
-		Example: `  fedsim learner check python3 learner.py
-  fedsim learner check --clients 20 --option step=0.1 -- python3 learner.py
-  fedsim learner check --model scenario.toml`,
-		Args: takes(1, 1<<20, "the command of a learner"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
-		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
-	}
 	flags := cmd.Flags()
-	flags.SetInterspersed(false)
-	flags.IntVar(&f.clients, "clients", 5, "number of clients")
-	flags.IntVar(&f.rows, "rows", 100, "rows of each client")
-	flags.BoolVar(&f.real, "real", false, "the targets of the rows are real numbers: an error is a root mean square, and no share")
-	flags.IntVar(&f.rounds, "rounds", 3, "rounds of each run")
-	flags.BoolVar(&f.model, "model", false, "check the program of an external model; the argument is its scenario")
-	flags.StringArrayVar(&f.options, "option", nil, "an option of the learner, as in --option step=0.1; repeatable")
-	flags.Float64Var(&f.timeout, "timeout", 60, "longest time for an answer, in seconds of real time; 0: no limit")
-	return cmd
+	flags.StringVar(&f.model, "model", "", "`FILE` check the program of the external model of this scenario")
+	completeFlag(cmd, "model", completeScenario)
+	flags.BoolVar(&f.learner, "learner", false, "check the learner that the command after -- starts")
+	flags.IntVar(&f.clients, "clients", 5, "`N` number of clients")
+	flags.IntVar(&f.rows, "rows", 100, "`N` rows of each client")
+	flags.BoolVar(&f.real, "real", false,
+		"the targets of the rows are real numbers: an error is a root mean square, and no share")
+	flags.IntVar(&f.rounds, "rounds", 3, "`N` rounds of each run")
+	flags.StringArrayVar(&f.options, "option", nil,
+		"`KEY=VALUE` an option of the learner, as in --option step=0.1; repeatable")
+	flags.Float64Var(&f.timeout, "timeout", 60, "`S` longest time for an answer, in seconds of real time; 0: no limit")
+	learners := []string{"clients", "rows", "real", "rounds", "option", "timeout"}
+	hide(cmd, learners...)
+	return func(args []string) (bool, error) {
+		switch {
+		case f.learner && f.model != "":
+			return true, usagef("--learner cannot be combined with --model")
+		case f.learner && (cmd.ArgsLenAtDash() != 0 || len(args) == 0):
+			return true, usagef("--learner: write the command of the learner after --, as in " +
+				"fedsim check --learner -- python3 learner.py")
+		case f.model != "" && len(args) > 0:
+			return true, usagef("--model=%s: takes no other scenario, but %s is given", f.model, args[0])
+		case f.learner || f.model != "":
+			return true, f.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		}
+		for _, name := range learners {
+			if cmd.Flags().Changed(name) {
+				return true, usagef("--%s: needs --learner or --model", name)
+			}
+		}
+		return false, nil
+	}
 }
 
 func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, stderr io.Writer) (err error) {
@@ -90,8 +83,8 @@ func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, s
 	if !(f.timeout >= 0 && f.timeout <= 1e6) {
 		return usagef("--timeout=%g: must be in [0, 1e6] seconds; 0: no limit", f.timeout)
 	}
-	if f.model {
-		check, err := f.modelCheck(command, stderr)
+	if f.model != "" {
+		check, err := f.modelCheck(stderr)
 		if err != nil {
 			return err
 		}
@@ -108,17 +101,15 @@ func (f *learnerCheckFlags) run(ctx context.Context, command []string, stdout, s
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	check := learnercheck.Check{
-		Options: options, Clients: f.clients, Rows: f.rows, Real: f.real, Rounds: f.rounds, Dir: dir, Stderr: stderr, Store: learning.CheckNamed,
+		Options: options, Clients: f.clients, Rows: f.rows, Real: f.real, Rounds: f.rounds, Dir: dir, Stderr: stderr,
+		Store: learning.CheckNamed,
 	}
 	return conforms(ctx, stdout, "learner", check.Run)
 }
 
 // modelCheck returns the check of the external model of a scenario.
-func (f *learnerCheckFlags) modelCheck(arguments []string, stderr io.Writer) (*learnercheck.Model, error) {
-	if len(arguments) != 1 {
-		return nil, usagef("--model: must be followed by one scenario")
-	}
-	s, err := scenario.Load(arguments[0], nil)
+func (f *learnerCheckFlags) modelCheck(stderr io.Writer) (*learnercheck.Model, error) {
+	s, err := scenario.Load(f.model, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +120,8 @@ func (f *learnerCheckFlags) modelCheck(arguments []string, stderr io.Writer) (*l
 				continue
 			}
 			check := &learnercheck.Model{
-				Options: external.ModelOptions{Command: of.Problem.Command.Words(), TimeoutS: f.timeout, Memory: machineMemory(), Real: of.Data.Target == data.TargetReal},
+				Options: rooms.ModelOptions{Command: of.Problem.Command.Words(), TimeoutS: f.timeout,
+					Memory: machineMemory(), Real: of.Data.Target == data.TargetReal},
 				Clients: f.clients, Stderr: stderr, Store: learning.CheckProgram,
 			}
 			if of.Data.Source != data.SourceExternal {
@@ -142,7 +134,8 @@ func (f *learnerCheckFlags) modelCheck(arguments []string, stderr io.Writer) (*l
 }
 
 // conforms runs a check, prints its parts, and returns an error unless there is no finding.
-func conforms(ctx context.Context, stdout io.Writer, what string, check func(context.Context, func(learnercheck.Part))) (err error) {
+func conforms(ctx context.Context, stdout io.Writer, what string,
+	check func(context.Context, func(learnercheck.Part))) (err error) {
 	findings := 0
 	var failed error
 	started := time.Now()

@@ -9,11 +9,13 @@ import (
 	"fedsim/federation/learning"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/rooms/outside/learnercheck"
+	"fedsim/internal/tools/expect"
 )
 
 // checkScalar checks the learner of one number with a fault, or with none. It returns the
 // findings and the parts that were left out.
-func checkScalar(t *testing.T, fault string, change func(*learnercheck.Check)) (findings []learnercheck.Finding, parts []learnercheck.Part) {
+func checkScalar(t *testing.T, fault string,
+	change func(*learnercheck.Check)) (findings []learnercheck.Finding, parts []learnercheck.Part) {
 	t.Helper()
 	c := learnercheck.Check{
 		Options: &external.Options{Command: []string{"learner"}, TimeoutS: 20, Learner: map[string]any{}},
@@ -44,9 +46,8 @@ func TestConforming(t *testing.T) {
 				skipped++
 			}
 		}
-		if want := map[string]int{"rounds-only": 4}[fault]; skipped != want {
-			t.Errorf("%q: %d parts are left out, must be %d", fault, skipped, want)
-		}
+		want := map[string]int{"rounds-only": 4}[fault]
+		expect.That(t, skipped == want, "%q: %d parts are left out, must be %d", fault, skipped, want)
 	}
 }
 
@@ -70,21 +71,23 @@ func TestFindings(t *testing.T) {
 		"early":         `discarded work`,
 		"discard":       `discarded work`,
 		"again":         `if work is discarded and asked again`,
-		"tired":         `round 1, client 0: its work is 3 steps, 12 FLOPs, 8 bytes, and after a discard 2 steps, 8 FLOPs, 8 bytes with the same seed`,
-		"evaluate":      `if the model is evaluated twice`,
-		"loss":          `if losses are asked`,
-		"save":          `if the state is saved`,
-		"digest":        `sha256 = `,
-		"load":          `after it was loaded by another process`,
-		"tentative":     `by another process`,
-		"strict":        `must ignore a field that it does not know`,
-		"unknown":       `must answer an operation that it does not know with {"error": "..."}`,
-		"dies":          `after an operation that it does not know it exited with status 1;`,
+		"tired": `round 1, client 0: its work is 3 steps, 12 FLOPs, 8 bytes, and after a discard 2 steps, ` +
+			`8 FLOPs, 8 bytes with the same seed`,
+		"evaluate":  `if the model is evaluated twice`,
+		"loss":      `if losses are asked`,
+		"save":      `if the state is saved`,
+		"digest":    `sha256 = `,
+		"load":      `after it was loaded by another process`,
+		"tentative": `by another process`,
+		"strict":    `must ignore a field that it does not know`,
+		"unknown":   `must answer an operation that it does not know with {"error": "..."}`,
+		"dies":      `after an operation that it does not know it exited with status 1;`,
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			findings, _ := checkScalar(t, fault, nil)
-			if !slices.ContainsFunc(findings, func(f learnercheck.Finding) bool { return strings.Contains(f.Text, want) }) {
+			if !slices.ContainsFunc(findings,
+				func(f learnercheck.Finding) bool { return strings.Contains(f.Text, want) }) {
 				t.Errorf("%+v: one must contain %s", findings, want)
 			}
 		})
@@ -93,21 +96,21 @@ func TestFindings(t *testing.T) {
 
 func TestFindingsHaveTheirLines(t *testing.T) {
 	findings, _ := checkScalar(t, "negative", nil)
-	if len(findings) == 0 || findings[0].Request != `{"op":"end","run":2,"round":1}` || findings[0].Response != `{"flops":-1}` {
+	if len(findings) == 0 || findings[0].Request != `{"op":"end","run":2,"round":1}` ||
+		findings[0].Response != `{"flops":-1}` {
 		t.Errorf("%+v", findings)
 	}
 }
 
 func TestHangingLearnersAreFound(t *testing.T) {
 	findings, _ := checkScalar(t, "hang", func(c *learnercheck.Check) { c.Options.TimeoutS = 0.5 })
-	if len(findings) == 0 || !strings.Contains(findings[0].Text, "did not answer in 500ms") {
-		t.Errorf("%+v", findings)
-	}
+	expect.That(t, len(findings) != 0 && strings.Contains(findings[0].Text, "did not answer in 500ms"), "%+v", findings)
 }
 
 func TestLearnersThatStayAreFound(t *testing.T) {
 	findings, _ := checkScalar(t, "stays", func(c *learnercheck.Check) { c.Grace = 100 * time.Millisecond })
-	if len(findings) != 1 || !strings.HasPrefix(findings[0].Text, "learner scalar: at the end of its input: did not exit") {
+	if len(findings) != 1 ||
+		!strings.HasPrefix(findings[0].Text, "learner scalar: at the end of its input: did not exit") {
 		t.Errorf("%+v", findings)
 	}
 }

@@ -39,6 +39,7 @@ The directory is created if needed. SOURCE_DATE_EPOCH sets the date of the pages
 			return err
 		}
 		root := newRoot(nil)
+		reveal(root)
 		asMarkdown(root)
 		root.Long += manEnd
 		header := &doc.GenManHeader{Section: "1", Source: "fedsim " + readVersion().module, Manual: "fedsim"}
@@ -54,6 +55,7 @@ The directory is created if needed. SOURCE_DATE_EPOCH sets the date of the pages
 func asMarkdown(cmd *cobra.Command) {
 	escape := strings.NewReplacer("<", `\<`, ">", `\>`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`)
 	cmd.DisableAutoGenTag = true
+	cmd.Use, _, _ = strings.Cut(cmd.Use, "\n")
 	cmd.Short = escape.Replace(cmd.Short)
 	var long strings.Builder
 	for line := range strings.Lines(cmd.Long) {
@@ -64,7 +66,10 @@ func asMarkdown(cmd *cobra.Command) {
 		long.WriteString(escape.Replace(line))
 	}
 	cmd.Long = long.String()
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = escape.Replace(f.Usage) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		_, text := valueName(f)
+		f.Usage = escape.Replace(text)
+	})
 	for _, c := range cmd.Commands() {
 		asMarkdown(c)
 	}

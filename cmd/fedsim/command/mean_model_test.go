@@ -69,7 +69,9 @@ func (m *meanProgram) answer(line []byte) string {
 		case "statistic":
 			name = "error_p90"
 		}
-		return fmt.Sprintf(`{"metrics":[{"name":%q,"better":"lower"}],"v":1,"name":"mean","fingerprint":%q,"values":1,"dtype":"float64","row_flops":4,"shapes":[{"name":"mean.value","shape":[1,1]}],"rows":{"train":[2,2,2],"test":[2,2,2]}}`, name, m.mark)
+		return fmt.Sprintf(`{"metrics":[{"name":%q,"better":"lower"}],"v":1,"name":"mean","fingerprint":%q,`+
+			`"values":1,"dtype":"float64","row_flops":4,"shapes":[{"name":"mean.value","shape":[1,1]}],`+
+			`"rows":{"train":[2,2,2],"test":[2,2,2]}}`, name, m.mark)
 	case "open":
 		var err error
 		if m.file, err = os.OpenFile(q.File.Path, os.O_RDWR, 0); err != nil {
@@ -102,12 +104,14 @@ func (m *meanProgram) answer(line []byte) string {
 		var rows, losses, errors, asked []string
 		for _, k := range q.Clients {
 			miss := m.read(m.w) - float64(k)
-			rows, losses, errors = append(rows, "2"), append(losses, fmt.Sprint(miss*miss/2)), append(errors, fmt.Sprint(2*miss*miss))
+			rows, losses, errors = append(rows, "2"), append(losses, fmt.Sprint(miss*miss/2)),
+				append(errors, fmt.Sprint(2*miss*miss))
 			if asked = append(asked, "1"); m.fault == "metrics" {
 				asked[len(asked)-1] = fmt.Sprint(len(q.Clients)) // the others that are asked
 			}
 		}
-		return fmt.Sprintf(`{"rows":[%s],"losses":[%s],"errors":[%s],"metrics":{"asked":[%s]}}`, strings.Join(rows, ","), strings.Join(losses, ","), strings.Join(errors, ","), strings.Join(asked, ","))
+		return fmt.Sprintf(`{"rows":[%s],"losses":[%s],"errors":[%s],"metrics":{"asked":[%s]}}`,
+			strings.Join(rows, ","), strings.Join(losses, ","), strings.Join(errors, ","), strings.Join(asked, ","))
 	default:
 		return `{"error":"unknown"}`
 	}

@@ -13,6 +13,7 @@ func requireMemory(s *scenario.Scenario) error {
 	if there == 0 || need <= there {
 		return nil
 	}
-	return usagef("scenario %s needs at least %s of memory, but the machine has %s: reduce tasks, rows or features, or set data.resident = false; regularizer \"graphical\" takes 24 bytes for each pair of tasks",
+	return usagef("scenario %s needs at least %s of memory, but the machine has %s: reduce tasks, rows or features, "+
+		"or set data.resident = false; regularizer \"graphical\" takes 24 bytes for each pair of tasks",
 		s.Name, results.Scaled(need, "B"), results.Scaled(there, "B"))
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"fedsim/experiment/into"
 	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/internal/rooms/clusters/work"
+	"fedsim/internal/tools/quote"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -33,7 +33,7 @@ func newMerge() *cobra.Command {
 	cmd := takesOne(&cobra.Command{
 		Use:   "merge DIR",
 		Short: "Make the run directory of a planned scenario",
-		Long: `Make the run directory of the groups in a plan directory that "fedsim work" has
+		Long: `Make the run directory of the groups in a plan directory that "fedsim plan work" has
 finished, draw the figures and print the summary. The files are byte for byte those
 of "fedsim run" with the planned scenario, except for wall-clock times.
 
@@ -43,9 +43,9 @@ It is not resumed: merge again, which replaces it.
 
 The plan directory stays as it is, so an interrupted merge can be repeated. If the run
 directory is complete but for figures, they are drawn.`,
-		Example: `  fedsim merge plans/lte
-  fedsim merge plans/lte --out runs/lte
-  fedsim merge plans/lte --partial --out runs/so-far`,
+		Example: `  fedsim plan merge plans/lte
+  fedsim plan merge plans/lte --out runs/lte
+  fedsim plan merge plans/lte --partial --out runs/so-far`,
 	}, "one plan directory", completeDirectory, f.merge)
 	flags := cmd.Flags()
 	f.directoryFlags.add(cmd, "runs/<scenario name>")
@@ -58,7 +58,7 @@ directory is complete but for figures, they are drawn.`,
 }
 
 func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
-	m, err := f.open(dir)
+	m, err := openMerging(dir)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 		return err
 	}
 	defer func() { err = d.Close(err) }()
-	err = m.take(cmd, d.Writer)
+	err = takeBatches(cmd, d.Writer, dir, m)
 	if err == nil && !f.otherProgram {
 		err = m.oneProgram(d.Writer.Runs())
 	}
@@ -91,7 +91,11 @@ func (f *mergeFlags) merge(cmd *cobra.Command, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	return f.conclude(cmd, d, nil)
+	err = f.conclude(cmd, d)
+	if errors.Is(err, errUnsettled) { // a merged run directory is not resumed
+		err = fmt.Errorf("%w; more seeds: fedsim settle --plan %s --max-seeds N", errUnsettled, quote.Shell(dir))
+	}
+	return err
 }
 
 // complete draws the missing figures of a run directory that an earlier merge has made. Without
@@ -118,7 +122,22 @@ type merging struct {
 	places func(id string) (int, bool)
 }
 
-func (f *mergeFlags) open(dir string) (*merging, error) {
+// takeBatches adds the finished runs of a plan, after those of earlier batches of seeds.
+func takeBatches(cmd *cobra.Command, w *rundir.Writer, dir string, last *merging) error {
+	batches := plan.Batches(dir)
+	for _, earlier := range batches[:len(batches)-1] {
+		m, err := openMerging(earlier)
+		if err == nil {
+			err = m.take(cmd, w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return last.take(cmd, w)
+}
+
+func openMerging(dir string) (*merging, error) {
 	d, err := work.Open(dir, readVersion().String())
 	if err != nil {
 		return nil, err
@@ -159,13 +178,14 @@ func (m *merging) take(cmd *cobra.Command, w *rundir.Writer) error {
 				continue
 			}
 			if dir := m.DoneDir(it.ID); m.isDone(i) {
-				return fmt.Errorf("%s: cannot be merged: the group is done and lacks %s: delete %s and finish the work with fedsim work %s", dir, id, dir, m.Path())
+				return fmt.Errorf("%s: cannot be merged: the group is done and lacks %s: "+
+					"delete %s and finish the work with fedsim plan work %s", dir, id, dir, m.Path())
 			}
 			absent = append(absent, id)
 		}
 	}
 	if len(absent) > 0 && len(w.Runs()) == 0 {
-		return fmt.Errorf("%s: nothing is finished yet: start it with fedsim work %s", m.Path(), m.Path())
+		return fmt.Errorf("%s: nothing is finished yet: start it with fedsim plan work %s", m.Path(), m.Path())
 	}
 	w.Lack(absent)
 	return nil
@@ -186,7 +206,9 @@ func (m *merging) oneProgram(runs []results.Run) error {
 		if of := first[at]; of == nil {
 			first[at] = r
 		} else if of.External.Program != r.External.Program {
-			return fmt.Errorf("%s: cannot be merged: %s is of the program %q, and %s of %q: do the work with one program, or add --allow-other-program", m.Path(), of.ID, of.External.Program, r.ID, r.External.Program)
+			return fmt.Errorf("%s: cannot be merged: %s is of the program %q, and %s of %q: "+
+				"do the work with one program, or add --allow-other-program", m.Path(), of.ID, of.External.Program,
+				r.ID, r.External.Program)
 		}
 	}
 	return nil
@@ -233,7 +255,7 @@ func (m *merging) missing() error {
 		case work.Failed:
 			why += ": " + item.Reason
 		}
-		texts = append(texts, what(item)+" ("+why+")")
+		texts = append(texts, item.What()+" ("+why+")")
 	}
 	more := ""
 	if n := len(texts) - named; n > 0 {
@@ -243,26 +265,8 @@ func (m *merging) missing() error {
 	if m.state.Groups.Failed > 0 {
 		again = " --retry"
 	}
-	return fmt.Errorf("%s: cannot be merged: %d of %s missing: %s%s: finish the work with fedsim work %s%s, or merge the finished runs with --partial",
-		m.Path(), runs, count(m.Plan.Runs, "run"), strings.Join(texts[:min(len(texts), named)], ", "), more, m.Path(), again)
-}
-
-// absentText names the first absent run of a partial merge, and counts the rest.
-func absentText(absent []string) string {
-	if len(absent) == 0 {
-		return ""
-	}
-	text := absent[0]
-	if more := len(absent) - 1; more > 0 {
-		text += fmt.Sprintf(" and %d more, see %q in manifest.json", more, "absent")
-	}
-	return text
-}
-
-// noteAbsent warns that a run directory is a partial merge.
-func noteAbsent(out io.Writer, dir string, m *rundir.Manifest) {
-	if len(m.Absent) == 0 {
-		return
-	}
-	printError(out, fmt.Errorf("warning: %s is a partial merge: absent: %s", dir, absentText(m.Absent)))
+	return fmt.Errorf("%s: cannot be merged: %d of %s missing: %s%s: finish the work with fedsim plan work %s%s, "+
+		"or merge the finished runs with --partial",
+		m.Path(), runs, count(m.Plan.Runs, "run"), strings.Join(texts[:min(len(texts), named)], ", "), more, m.Path(),
+		again)
 }

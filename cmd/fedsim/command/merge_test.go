@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
@@ -34,7 +35,8 @@ func init() {
 func undo(dir string, n int) error {
 	done, err := filepath.Glob(filepath.Join(dir, "done", "*"))
 	for i := 0; i < n && err == nil; i++ {
-		err = errors.Join(os.RemoveAll(done[i]), os.Remove(filepath.Join(dir, "claims", filepath.Base(done[i])+".json")))
+		err = errors.Join(os.RemoveAll(done[i]),
+			os.Remove(filepath.Join(dir, "claims", filepath.Base(done[i])+".json")))
 	}
 	return err
 }
@@ -45,9 +47,8 @@ func workOn(t *testing.T, dir string, n int) {
 	var workers sync.WaitGroup
 	for range n {
 		workers.Go(func() {
-			if status, out, errors := mainOf("work", dir, "--workers", "1", "--allow-external"); status != 0 {
-				t.Errorf("a worker of %d: exit status %d\n%s%s", n, status, out, errors)
-			}
+			status, out, errors := mainOf("plan", "work", dir, "--workers", "1", "--allow-external")
+			expect.That(t, status == 0, "a worker of %d: exit status %d\n%s%s", n, status, out, errors)
 		})
 	}
 	workers.Wait()
@@ -61,7 +62,7 @@ func workOn(t *testing.T, dir string, n int) {
 func withoutClock(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+	expect.NoError(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -85,10 +86,7 @@ func withoutClock(t *testing.T, dir string) map[string]string {
 		}
 		files[name] = string(text)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 
@@ -103,10 +101,9 @@ func mainOf(args ...string) (status int, out, errors string) {
 func planned(t *testing.T, name string, sets []string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "plan")
-	args := append([]string{"plan", name, "-o", dir}, sets...)
-	if status, out, errors := mainOf(args...); status != 0 {
-		t.Fatalf("exit status %d\n%s%s", status, out, errors)
-	}
+	args := append([]string{"plan", "make", name, "-o", dir}, sets...)
+	status, out, errors := mainOf(args...)
+	expect.Must(t, status == 0, "exit status %d\n%s%s", status, out, errors)
 	return dir
 }
 
@@ -157,7 +154,7 @@ run.mode = "timing"
 [[experiment]]
 name = "errors"
 methods = ["central"]
-set = { "run.rounds" = 1, "run.vary" = "split", "run.client_metrics" = [], "run.theta_every" = 0 }
+set = { "run.rounds" = 1, "run.vary" = "split", "run.client_metrics" = [], "run.theta_every" = 1000 }
 tuning.folds = 2
 tune.central = { "problem.lambda" = [1, 0.01] }
 table = {}
@@ -178,7 +175,7 @@ rounds = 3
 seeds = [1, 2]
 [methods.x]
 algorithm = "external"
-command = ["learner"]
+program.command = ["learner"]
 `
 
 // Runs that workers made leave the bytes of one process, however many there were, and the
@@ -186,21 +183,16 @@ command = ["learner"]
 func TestMergedRunsEqualOneRun(t *testing.T) {
 	write := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name+".toml")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 		return path
 	}
 	path := write("everything", everything)
 	one := runOnce(t, path, "--no-figures")
-	for _, file := range []string{"devices.parquet", "clients.parquet", "metrics.csv", "models/000006.npy", "tables/errors.csv"} {
-		if one.files[file] == "" {
-			t.Errorf("there is no %s", file)
-		}
+	for _, file := range []string{"devices.parquet", "client_values.parquet", "metrics.parquet", "models/000006.npy",
+		"tables/errors.csv"} {
+		expect.That(t, one.files[file] != "", "there is no %s", file)
 	}
-	if !strings.Contains(one.files["manifest.json"], `"tuned"`) {
-		t.Error("nothing was tuned")
-	}
+	expect.That(t, strings.Contains(one.files["manifest.json"], `"tuned"`), "nothing was tuned")
 	for _, n := range []int{1, 3} {
 		sameMerged(t, one, n, "--no-figures")
 	}
@@ -218,7 +210,7 @@ func TestShippedScenariosMerge(t *testing.T) {
 			t.Parallel()
 			form, workers := shortForms[info.Name], []int{1, 2}
 			switch info.Name {
-			case "quickstart":
+			case "deadline":
 				form = []string{"run.rounds=20", "run.devices=true", "run.model=true"}
 			case "lte-high-var":
 				form, workers = small("run.max_time_s=1"), []int{1, 2, 7, 100}
@@ -249,7 +241,9 @@ func runOnce(t *testing.T, name string, args ...string) *finishedRun {
 	t.Helper()
 	r := &finishedRun{dir: filepath.Join(t.TempDir(), "run"), args: append([]string{"run", name}, args...)}
 	var errors string
-	if r.status, r.out, errors = mainOf(append(slices.Clone(r.args), "--out", r.dir, "--progress", "none", "--allow-external")...); r.status != 0 && r.status != 3 {
+	if r.status, r.out, errors =
+		mainOf(append(slices.Clone(r.args), "--out", r.dir, "--progress", "none",
+			"--allow-external")...); r.status != 0 && r.status != 3 {
 		t.Fatalf("exit status %d: %s", r.status, errors)
 	}
 	r.files = withoutClock(t, r.dir)
@@ -267,27 +261,18 @@ func sameMerged(t *testing.T, one *finishedRun, n int, more ...string) {
 	dir := planned(t, line[1], sets)
 	workOn(t, dir, n)
 	merged := filepath.Join(t.TempDir(), "run")
-	status, out, errors := mainOf(append([]string{"merge", dir, "--out", merged}, more...)...)
-	if status != one.status {
-		t.Fatalf("%d workers: exit status %d, of the run %d: %s", n, status, one.status, errors)
-	}
+	status, out, errors := mainOf(append([]string{"plan", "merge", dir, "--out", merged}, more...)...)
+	expect.Must(t, status == one.status, "%d workers: exit status %d, of the run %d: %s", n, status, one.status, errors)
 	if d := cmp.Diff(one.out, strings.ReplaceAll(out, merged, one.dir)); d != "" {
 		t.Errorf("%d workers: the summary differs: %s", n, d)
 	}
 	got := withoutClock(t, merged)
 	for file := range one.files {
-		if file != "manifest.json" && one.files[file] != got[file] {
-			t.Errorf("%d workers: %s differs", n, file)
-		}
+		expect.That(t, file == "manifest.json" || one.files[file] == got[file], "%d workers: %s differs", n, file)
 	}
 	if d := cmp.Diff(one.files["manifest.json"], got["manifest.json"]); d != "" || len(got) != len(one.files) {
 		t.Errorf("%d workers: %d files, want %d: %s", n, len(got), len(one.files), d)
 	}
-	m, err := rundir.ReadManifest(merged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(m.Command[1:], line) {
-		t.Errorf("%d workers: command %q, want %q", n, m.Command, line)
-	}
+	m := expect.Value(rundir.ReadManifest(merged))(t)
+	expect.That(t, slices.Equal(m.Command[1:], line), "%d workers: command %q, want %q", n, m.Command, line)
 }

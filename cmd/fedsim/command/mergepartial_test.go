@@ -17,14 +17,14 @@ import (
 	"fedsim/results/rundir"
 )
 
-// fastForm is quickstart cut short: six runs of three methods, with rows by device.
+// fastForm is deadline cut short: six runs of three methods, with rows by device.
 var fastForm = []string{"--set", "run.rounds=5", "--set", "run.devices=true"}
 
-// lackingOne plans quickstart and does all groups but one. It returns the plan directory, the
+// lackingOne plans deadline and does all groups but one. It returns the plan directory, the
 // plan with that group first, and a path for the run directory.
 func lackingOne(t *testing.T) (dir string, p *plan.Plan, out string) {
 	t.Helper()
-	dir = planned(t, "quickstart", append(slices.Clone(fastForm), "--group-time", "0s"))
+	dir = planned(t, "deadline", append(slices.Clone(fastForm), "--group-time", "0s"))
 	p, _, _, err := plan.Read(dir, readVersion().String())
 	if err != nil {
 		t.Fatal(err)
@@ -50,8 +50,9 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	claim := filepath.Join(dir, "claims", first.ID+".json")
 	refused := func(words ...string) {
 		t.Helper()
-		status, text, errors := mainOf("merge", dir, "--out", out)
-		for _, word := range append(words, dir+": cannot be merged: ", first.Of[0], "fedsim work "+dir, "--partial") {
+		status, text, errors := mainOf("plan", "merge", dir, "--out", out)
+		for _, word := range append(words, dir+": cannot be merged: ", first.Of[0],
+			"fedsim plan work "+dir, "--partial") {
 			if !strings.Contains(errors, word) {
 				t.Errorf("without %q: %s", word, errors)
 			}
@@ -66,7 +67,8 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	refused("1 of 6 runs missing", "(waiting)")
 	write := func(path, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(text), 0o666)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
+			os.WriteFile(path, []byte(text), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,11 +82,12 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	if err := os.CopyFS(lacks, os.DirFS(filepath.Join(dir, "done", p.Groups()[1].ID))); err != nil {
 		t.Fatal(err)
 	}
-	status, _, text := mainOf("merge", dir, "--out", out)
-	if want := lacks + ": cannot be merged: the group is done and lacks " + first.Of[0] + ": delete " + lacks; status != 1 || !strings.Contains(text, want) {
+	status, _, text := mainOf("plan", "merge", dir, "--out", out)
+	if want := lacks + ": cannot be merged: the group is done and lacks " + first.Of[0] + ": delete " +
+		lacks; status != 1 || !strings.Contains(text, want) {
 		t.Errorf("exit status %d, %s, want %s", status, text, want)
 	}
-	log := filepath.Join(lacks, ".unfinished", "progress.jsonl")
+	log := filepath.Join(lacks, ".unfinished", "run.log")
 	content, err := os.ReadFile(log)
 	if err != nil {
 		t.Fatal(err)
@@ -92,13 +95,15 @@ func TestMergeNamesWhatIsMissing(t *testing.T) {
 	if err := os.WriteFile(log, content[1:], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, text := mainOf("merge", dir, "--out", out); status != 1 || !strings.Contains(text, log+": cannot be merged: is corrupt") {
+	if status, _, text := mainOf("plan", "merge", dir, "--out", out); status != 1 ||
+		!strings.Contains(text, log+": cannot be merged: is corrupt") {
 		t.Errorf("exit status %d, %s", status, text)
 	}
 	if _, err := os.Stat(out); !os.IsNotExist(err) {
 		t.Errorf("%s is there (%v)", out, err)
 	}
-	if status, _, text := mainOf("merge", out); status != exitUsage || !strings.Contains(text, "is not a plan directory") {
+	if status, _, text := mainOf("plan", "merge", out); status != exitUsage ||
+		!strings.Contains(text, "is not a plan directory") {
 		t.Errorf("exit status %d, %s", status, text)
 	}
 }
@@ -120,7 +125,7 @@ func TestPartialMerges(t *testing.T) {
 			t.Errorf("%s: exit status %d: %s%s", args[0], status, text, errors)
 		}
 	}
-	says(0, []string{"\nabsent:  " + absent[0] + "\n"}, "merge", dir, "--out", out, "--partial")
+	says(0, []string{"\nabsent:  " + absent[0] + "\n"}, "plan", "merge", dir, "--out", out, "--partial")
 	m, err := rundir.ReadManifest(out)
 	if err != nil {
 		t.Fatal(err)
@@ -129,21 +134,21 @@ func TestPartialMerges(t *testing.T) {
 		t.Errorf("%s with %d runs: absent: %s", m.State, len(m.Runs), d)
 	}
 	warning := "is a partial merge: absent: " + absent[0]
-	says(0, []string{"a partial merge", "absent:", absent[0]}, "results", "show", out)
+	says(0, []string{"a partial merge", "absent:", absent[0]}, "show", out)
 	says(0, []string{warning}, "explain", out)
 	says(0, []string{warning}, "plot", out)
 	says(2, []string{"a partial merge without " + absent[0]}, "compare", out, out)
-	says(1, []string{"is a partial merge, which is not resumed"}, "run", "quickstart", "--resume", out)
+	says(1, []string{"is a partial merge, which is not resumed"}, "run", "deadline", "--resume", out)
 	says(0, nil, "report", out)
 	page, err := os.ReadFile(filepath.Join(out, "report.html"))
-	if err != nil || !strings.Contains(string(page), `"absent":["`+absent[0]) {
+	if err != nil || !strings.Contains(string(page), absent[0]) {
 		t.Errorf("the report does not name the absent run (%v)", err)
 	}
-	picture, err := os.ReadFile(filepath.Join(out, "figures", "quickstart.svg"))
+	picture, err := os.ReadFile(filepath.Join(out, "figures", "deadline.svg"))
 	if err != nil || !strings.Contains(string(picture), "5 of 6 runs") {
 		t.Errorf("the figure does not count its runs (%v)", err)
 	}
-	_, text, _ := mainOf("merge", dir, "--out", out, "--partial", "--json", "--no-figures") // over itself
+	_, text, _ := mainOf("plan", "merge", dir, "--out", out, "--partial", "--json", "--no-figures") // over itself
 	var summary summary
 	if err := json.Unmarshal([]byte(text), &summary); err != nil {
 		t.Fatal(err)
@@ -153,11 +158,12 @@ func TestPartialMerges(t *testing.T) {
 	}
 
 	// A finished run of a group that is not done counts.
-	done, attempt := filepath.Join(dir, "done", p.Groups()[1].ID), filepath.Join(dir, "attempts", p.Groups()[1].ID, "worker")
+	done, attempt := filepath.Join(dir, "done", p.Groups()[1].ID),
+		filepath.Join(dir, "attempts", p.Groups()[1].ID, "worker")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(attempt), 0o777), os.Rename(done, attempt)); err != nil {
 		t.Fatal(err)
 	}
-	says(0, []string{"\nabsent:  " + absent[0] + "\n"}, "merge", dir, "--out", out, "--partial", "--no-figures")
+	says(0, []string{"\nabsent:  " + absent[0] + "\n"}, "plan", "merge", dir, "--out", out, "--partial", "--no-figures")
 	if err := os.Rename(attempt, done); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +172,8 @@ func TestPartialMerges(t *testing.T) {
 	before := withoutClock(t, out)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if status := execute(ctx, []string{"merge", dir, "--out", out, "--partial"}, io.Discard, io.Discard); status != 75 {
+	partial := []string{"plan", "merge", dir, "--out", out, "--partial"}
+	if status := execute(ctx, partial, io.Discard, io.Discard); status != 75 {
 		t.Errorf("exit status %d", status)
 	}
 	if d := cmp.Diff(before, withoutClock(t, out)); d != "" {
@@ -175,16 +182,17 @@ func TestPartialMerges(t *testing.T) {
 
 	// Complete, it is the run.
 	workOn(t, dir, 1)
-	says(0, nil, "merge", dir, "--out", out, "--no-figures")
-	says(2, []string{"holds a complete run", "--force"}, "merge", dir, "--out", out, "--no-figures")
+	says(0, nil, "plan", "merge", dir, "--out", out, "--no-figures")
+	says(2, []string{"holds a complete run", "--force"}, "plan", "merge", dir, "--out", out, "--no-figures")
 	one := filepath.Join(t.TempDir(), "run")
-	says(0, nil, append([]string{"run", "quickstart", "--out", one, "--quiet", "--no-figures"}, fastForm...)...)
+	says(0, nil, append([]string{"run", "deadline", "--out", one, "--quiet", "--no-figures"}, fastForm...)...)
 	if d := cmp.Diff(withoutClock(t, one), withoutClock(t, out)); d != "" {
 		t.Error(d)
 	}
-	says(0, []string{"quickstart"}, "compare", one, out)
+	says(0, []string{"deadline"}, "compare", one, out)
 
 	// Nothing is finished yet.
-	none := planned(t, "quickstart", fastForm)
-	says(1, []string{"nothing is finished yet"}, "merge", none, "--partial", "--out", filepath.Join(t.TempDir(), "none"))
+	none := planned(t, "deadline", fastForm)
+	says(1, []string{"nothing is finished yet"}, "plan", "merge", none, "--partial", "--out",
+		filepath.Join(t.TempDir(), "none"))
 }

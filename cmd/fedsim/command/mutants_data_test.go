@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -66,12 +67,14 @@ func dataFiles(t *testing.T) []dataFile {
 	stats := func(path string) [][]string {
 		return [][]string{
 			{"trace", "stats", path},
-			run(`traces.files=["`+path+`"]`, "federation.protocol=deadline", "federation.deadline_s=10", "devices.charge_w=5"),
+			run(`traces.files=["`+path+`"]`, "federation.protocol=deadline", "federation.deadline_s=10",
+				"devices.charging.watts=5"),
 		}
 	}
 	describe := func(source, target, loss string, sets ...string) func(path string) [][]string {
 		return func(path string) [][]string {
-			from := append([]string{"data.source=" + source, "data.target=" + target, quote("data.path", path)}, sets...)
+			from := append([]string{"data.source=" + source, "data.target=" + target, quote("data.path", path)},
+				sets...)
 			describe := []string{"data", "describe"}
 			for _, set := range from {
 				describe = append(describe, "--set", set)
@@ -82,39 +85,55 @@ func dataFiles(t *testing.T) []dataFile {
 	// saved returns a file of other software, which testdata has in base64.
 	saved := func(name string) []byte {
 		t.Helper()
-		content, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(file(filepath.Join("..", "..", "..", "data", "testdata", "scipy", name+".b64"))), "\n", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content :=
+			expect.Value(
+				base64.StdEncoding.DecodeString(
+					strings.ReplaceAll(
+						string(file(filepath.Join("..", "..", "..", "data", "testdata", "scipy", name+".b64"))), "\n",
+						"")))(t)
 		return content
 	}
 	fleet := out("fleet", "show", "mixed")
 	omega := []byte("1,0.5,0.25\n0.5,1,0.5\n0.25,0.5,1\n")
 	files := []dataFile{
-		{"labels.csv", out("data", "generate", "--set", "data.synthetic.clients=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "class", "hinge")},
-		{"targets.csv", out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.clients=4", "--set", "data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
+		{"labels.csv",
+			out("data", "generate", "--set", "data.synthetic.clients=4", "--set", "data.synthetic.features=3", "--set",
+				"data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8", "--set", "data.synthetic.factors=2"),
+			nil, describe("csv", "class", "hinge")},
+		{"targets.csv",
+			out("data", "generate", "--set", "data.target=real", "--set", "data.synthetic.clients=4", "--set",
+				"data.synthetic.features=3", "--set", "data.synthetic.rows_max=8", "--set", "data.synthetic.rows_min=8",
+				"--set", "data.synthetic.factors=2"), nil, describe("csv", "real", "squared")},
 		{"har.zip", tinyHAR(t, nil), mutateZip, describe("uci-har", "class", "logistic")},
-		{"table.csv", []byte(tableFile), nil, describe("csv", "classes", "hinge", "data.client_column=site", "data.label_column=kind", "data.missing=mean", "data.columns=s_*", "data.delimiter=;")},
-		{"table.csv.gz", gzipped(t, tableFile), nil, describe("csv", "classes", "hinge", `data.client_column=""`, "data.label_column=kind", "data.missing=drop", `data.drop_columns=["note", "site"]`, "data.delimiter=;")},
+		{"table.csv", []byte(tableFile), nil,
+			describe("csv", "classes", "hinge", "data.client_column=site", "data.label_column=kind",
+				"data.missing=mean", "data.columns=s_*")},
+		{"table.csv.gz", gzipped(t, tableFile), nil,
+			describe("csv", "classes", "hinge", `data.client_column=""`, "data.label_column=kind", "data.missing=drop",
+				`data.drop_columns=["note", "site"]`)},
 		{"leaf.json", []byte(leafFile), nil, describe("leaf", "class", "hinge")},
 		{"rows.txt", []byte(libsvmFile), nil, describe("libsvm", "class", "hinge")},
 		{"cells.mat", saved("u1.mat"), nil, describe("matlab", "real", "squared")},
-		{"matrix.mat", saved("matrix.mat"), nil, describe("matlab", "real", "squared", "data.arrays.features=features", "data.arrays.targets=labels", "data.arrays.clients=school")},
+		{"matrix.mat", saved("matrix.mat"), nil,
+			describe("matlab", "real", "squared", "data.arrays.features=features", "data.arrays.targets=labels",
+				"data.arrays.clients=school")},
 		{"arrays.npz", saved("arrays.npz"), nil, describe("npz", "class", "hinge")},
 		{"arrow.parquet", saved("arrow.parquet"), nil, describe("parquet", "class", "hinge", "data.missing=drop")},
-		{"images-idx3", []byte("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x01abcdef"), mutateImages, describe("idx", "classes", "hinge")},
+		{"images-idx3", []byte("\x00\x00\x08\x03\x00\x00\x00\x03\x00\x00\x00\x02\x00\x00\x00\x01abcdef"), mutateImages,
+			describe("idx", "classes", "hinge")},
 		{"week.csv", out("trace", "synthesize", "--devices", "4", "--days", "1", "--seed", "1"), nil, stats},
 		{"fleet.toml", fleet, nil, func(path string) [][]string {
-			return [][]string{{"fleet", "describe", path}, run(quote("fleet.file", path))}
+			return [][]string{{"fleet", "describe", path}, run(quote("fleet.name", path))}
 		}},
 		{"omega.csv", omega, nil, func(path string) [][]string {
-			return [][]string{run("problem.regularizer=mean", quote("problem.omega_file", path))}
+			return [][]string{run("problem.regularizer=mean", quote("problem.regularizer_options.omega_file", path))}
 		}},
 	}
 	return files
 }
 
-const libsvmFile = "+1 qid:1 1:0.5 3:-2 # end\n-1 qid:1 2:1e-3 40:4\n+1 qid:2 1:1\n-1 qid:2 2:3 39:1.5\n-1 qid:1 7:1\n+1 qid:2 2:2 40:1\n"
+const libsvmFile = "+1 qid:1 1:0.5 3:-2 # end\n-1 qid:1 2:1e-3 40:4\n+1 qid:2 1:1\n-1 qid:2 2:3 39:1.5\n" +
+	"-1 qid:1 7:1\n+1 qid:2 2:2 40:1\n"
 
 const leafFile = `{"users": ["a", "b"], "num_samples": [3, 4], "hierarchies": [], "user_data":
 {"a": {"x": [[1, 2.5], [[-3], [4e-1]], [0, 1]], "y": [1, -1, [1]]}, "b": {"y": [-1, 1, -1, 1], "x": [[0, 1], [1, 0], [2, 2], [3, 1]]}}}`
@@ -142,12 +161,8 @@ func gzipped(t *testing.T, text string) []byte {
 	t.Helper()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	if _, err := w.Write([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(w.Write([]byte(text)))(t)
+	expect.NoError(t, w.Close())
 	return packed.Bytes()
 }
 
@@ -173,17 +188,10 @@ func tinyHAR(t *testing.T, change func(name string, content []byte) []byte) []by
 		if content == nil {
 			continue
 		}
-		file, err := w.Create("UCI HAR Dataset/" + f[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := file.Write(content); err != nil {
-			t.Fatal(err)
-		}
+		file := expect.Value(w.Create("UCI HAR Dataset/" + f[0]))(t)
+		expect.Value(file.Write(content))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Close())
 	return packed.Bytes()
 }
 
@@ -195,7 +203,8 @@ func mutateZip(m *mutated, content []byte) []byte {
 		return mutate(m.random, content)
 	case 1:
 		content = bytes.Clone(content)
-		if at := bytes.Index(content[m.random.IntN(len(content)):], []byte("PK\x01\x02")); at >= 0 && at+28 < len(content) {
+		if at := bytes.Index(content[m.random.IntN(len(content)):], []byte("PK\x01\x02")); at >= 0 &&
+			at+28 < len(content) {
 			binary.LittleEndian.PutUint32(content[at+20+4*m.random.IntN(2):], m.random.Uint32())
 		}
 		return content
@@ -236,17 +245,15 @@ func TestMutantData(t *testing.T) {
 			args = append(slices.Clone(args), "--out", out)
 		}
 		status, stderr := m.fedsim(args...)
-		if (status == exitFailed || status == exitUsage) && !strings.Contains(stderr, path) && !strings.Contains(stderr, "labels-idx1") {
+		if (status == exitFailed || status == exitUsage) && !strings.Contains(stderr, path) &&
+			!strings.Contains(stderr, "labels-idx1") {
 			m.report("%v: the error does not name the file: %s", args, stderr)
 		}
 		if args[0] == "run" {
 			m.requireWhole(out, status, stderr)
 			return
 		}
-		left, err := filepath.Glob(filepath.Join(m.dir, "*"))
-		if err != nil {
-			m.Fatal(err)
-		}
+		left := expect.Value(filepath.Glob(filepath.Join(m.dir, "*")))(m)
 		left2, _ := filepath.Glob(filepath.Join(m.dir, ".*"))
 		left = slices.DeleteFunc(left, func(name string) bool { return filepath.Base(name) == "labels-idx1" })
 		if n := len(left) + len(left2); status != exitDone && n > 1 || n > 2 {

@@ -19,12 +19,14 @@ import (
 	"time"
 	"unicode"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results/rundir"
 )
 
 var (
-	mutants = flag.Int("mutants", 100, "number of mutated scenarios and of mutated data files; a fifth as many run directories")
-	mutant  = flag.Int("mutant", -1, "number of the only mutant to test; -1: all")
+	mutants = flag.Int("mutants", 100,
+		"number of mutated scenarios and of mutated data files; a fifth as many run directories")
+	mutant = flag.Int("mutant", -1, "number of the only mutant to test; -1: all")
 )
 
 const (
@@ -54,10 +56,9 @@ func forMutants(t *testing.T, kind uint64, count int, try func(t *mutated)) {
 		if *mutant >= 0 && i != *mutant {
 			continue
 		}
-		m := &mutated{T: t, number: i, random: rand.New(rand.NewPCG(kind, uint64(i))), dir: filepath.Join(dir, fmt.Sprint(i))}
-		if err := os.Mkdir(m.dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		m := &mutated{T: t, number: i, random: rand.New(rand.NewPCG(kind, uint64(i))),
+			dir: filepath.Join(dir, fmt.Sprint(i))}
+		expect.NoError(t, os.Mkdir(m.dir, 0o777))
 		try(m)
 		for status, n := range m.ends {
 			took.ends[status] += n
@@ -65,15 +66,15 @@ func forMutants(t *testing.T, kind uint64, count int, try func(t *mutated)) {
 		if m.longest > took.longest {
 			took.longest, took.of = m.longest, i
 		}
-		if err := os.RemoveAll(m.dir); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.RemoveAll(m.dir))
 		if testing.Verbose() && (i+1)%500 == 0 {
 			t.Logf("%d mutants", i+1)
 		}
 	}
-	t.Logf("%d mutants; commands that ended with status 0: %d, 1: %d, 2: %d, 75: %d; the longest took %v of processor time, with mutant %d",
-		count, took.ends[0], took.ends[exitFailed], took.ends[exitUsage], took.ends[exitInterrupted], took.longest.Round(time.Millisecond), took.of)
+	t.Logf("%d mutants; commands that ended with status 0: %d, 1: %d, 2: %d, 75: %d; "+
+		"the longest took %v of processor time, with mutant %d",
+		count, took.ends[0], took.ends[exitFailed], took.ends[exitUsage], took.ends[exitInterrupted],
+		took.longest.Round(time.Millisecond), took.of)
 }
 
 // mutated is a mutant under test.
@@ -82,7 +83,6 @@ type mutated struct {
 	number  int
 	random  *rand.Rand
 	dir     string // its directory, initially empty
-	forged  bool   // it has a valid checksum
 	longest time.Duration
 	ends    [exitInterrupted + 1]int
 }
@@ -101,12 +101,8 @@ func (m *mutated) report(format string, arguments ...any) {
 func (m *mutated) write(name string, content []byte) string {
 	m.Helper()
 	path := filepath.Join(m.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		m.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		m.Fatal(err)
-	}
+	expect.NoError(m, os.MkdirAll(filepath.Dir(path), 0o777))
+	expect.NoError(m, os.WriteFile(path, content, 0o666))
 	return path
 }
 
@@ -147,7 +143,8 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 	if took > maxWork {
 		m.report("%v took %v of processor time, must take at most %v", args, took, maxWork)
 	}
-	if strings.ContainsFunc(stderr, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) || goError.MatchString(ownTypes.ReplaceAllString(stderr, "")) {
+	if strings.ContainsFunc(stderr, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) ||
+		goError.MatchString(ownTypes.ReplaceAllString(stderr, "")) {
 		m.report("%v prints an error of Go or control characters: %q", args, stderr)
 	}
 	switch status {
@@ -167,7 +164,8 @@ func (m *mutated) fedsim(args ...string) (status int, stderr string) {
 }
 
 // goError matches errors of Go's own packages, which are meaningless to a user.
-var goError = regexp.MustCompile(`strconv\.|(^|\s)json: |Go (value|struct)|goroutine|\bint64\b|\bfloat64\b|unmarshal|interface \{`)
+var goError = regexp.MustCompile(
+	`strconv\.|(^|\s)json: |Go (value|struct)|goroutine|\bint64\b|\bfloat64\b|unmarshal|interface \{`)
 
 // ownTypes matches the values of data.precision, which users know.
 var ownTypes = regexp.MustCompile(`must be one of float64, float32( \(did you mean "float(64|32)"\?\))?`)
@@ -191,17 +189,17 @@ func (m *mutated) requireWhole(dir string, status int, stderr string) {
 		}
 		return
 	}
-	if err != nil {
-		m.Fatal(err)
-	}
-	if status == exitInterrupted && len(entries) == 1 && entries[0].Name() == ".unfinished" && strings.Contains(stderr, "--resume") {
+	expect.NoError(m, err)
+	if status == exitInterrupted && len(entries) == 1 && entries[0].Name() == ".unfinished" &&
+		strings.Contains(stderr, "--resume") {
 		return
 	}
 	r, err := rundir.Read(dir)
 	switch {
 	case err != nil:
 		m.report("status %d and a partial directory: %v; %s", status, err, stderr)
-	case (status == exitDone || status == exitStalled) != (r.Manifest.State == rundir.Complete) && status != exitFailed: // figures may fail
+	// figures may fail
+	case (status == exitDone || status == exitStalled) != (r.Manifest.State == rundir.Complete) && status != exitFailed:
 		m.report("status %d and state %s", status, r.Manifest.State)
 	}
 }

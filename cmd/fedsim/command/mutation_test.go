@@ -61,8 +61,10 @@ func copySpan(random *rand.Rand, b []byte) []byte {
 
 func insertBytes(random *rand.Rand, b []byte) []byte {
 	inserted := [][]byte{
-		{0}, {0xff, 0xfe}, []byte("\ufeff"), []byte("\r"), []byte("\n\n"), []byte(`"`), []byte("'''"), []byte(","), []byte("é\u202e"),
-		bytes.Repeat([]byte("["), 5000), bytes.Repeat([]byte("a."), 10_000), bytes.Repeat([]byte("{a="), 10_000), bytes.Repeat([]byte("\n"), 1<<20), bytes.Repeat([]byte("a"), 70_000), bytes.Repeat([]byte("<a>"), 3000), bytes.Repeat([]byte("9"), 400),
+		{0}, {0xff, 0xfe}, []byte("\ufeff"), []byte("\r"), []byte("\n\n"), []byte(`"`), []byte("'''"), []byte(","),
+		[]byte("é\u202e"), bytes.Repeat([]byte("["), 5000), bytes.Repeat([]byte("a."), 10_000),
+		bytes.Repeat([]byte("{a="), 10_000), bytes.Repeat([]byte("\n"), 1<<20), bytes.Repeat([]byte("a"), 70_000),
+		bytes.Repeat([]byte("<a>"), 3000), bytes.Repeat([]byte("9"), 400),
 	}
 	return slices.Insert(b, random.IntN(len(b)+1), inserted[random.IntN(len(inserted))]...)
 }
@@ -98,7 +100,8 @@ var (
 	numbers = regexp.MustCompile(`-?[0-9][0-9_]*(\.[0-9]+)?([eE][-+]?[0-9]+)?`)
 	words   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_.-]*`)
 	// Replacements of numbers: limits of types, zeros, huge numbers, and other values.
-	extremes = strings.Fields(`0 -1 1 2 7 0.5 -0.0 1e-320 1e308 -1e308 1e999 nan NaN inf -inf +Inf true [] "" x 1_000 1__0 0x7f
+	extremes = strings.Fields(
+		`0 -1 1 2 7 0.5 -0.0 1e-320 1e308 -1e308 1e999 nan NaN inf -inf +Inf true [] "" x 1_000 1__0 0x7f
 		127 255 65536 1000000 2147483647 2147483648 4294967296 1000000000000 9223372036854775807 9223372036854775808 -9223372036854775808
 		18446744073709551615 18446744073709551616 0.1 0.99 1.0000001 3.9e9 1e9 1e18 [1,2] {} 2020-01-01`)
 )

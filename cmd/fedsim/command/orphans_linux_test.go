@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -30,7 +31,7 @@ rounds = %d
 devices = true
 [methods.mean]
 algorithm = "external"
-command = ["learner", "gate=open", "log=pid"]
+program.command = ["learner", "gate=open", "log=pid"]
 `
 
 // gatedRun is fedsim in a new process group, with a learner that waits.
@@ -46,21 +47,18 @@ func startGated(t *testing.T, rounds int) *gatedRun {
 	t.Helper()
 	r := &gatedRun{dir: t.TempDir()}
 	filetest.Write(t, filepath.Join(r.dir, "x.toml"), fmt.Appendf(nil, gated, rounds))
-	r.Cmd = exec.Command("fedsim", "run", "x.toml", "--allow-external", "--no-figures", "--checkpoint=1e-9", "--progress=none")
+	r.Cmd = exec.Command("fedsim", "run", "x.toml", "--allow-external", "--no-figures", "--checkpoint=1e-9",
+		"--progress=none")
 	r.Dir, r.Stderr = r.dir, &r.stderr
 	r.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := r.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, r.Start())
 	t.Cleanup(func() { _ = syscall.Kill(-r.Process.Pid, syscall.SIGKILL) })
 	eventually(t, "the learner waits", func() bool {
 		_, err := os.Stat(filepath.Join(r.dir, "open.waiting"))
 		return err == nil
 	})
 	r.learner = int(filetest.Number(t, strings.TrimSpace(string(filetest.Read(t, filepath.Join(r.dir, "pid"))))))
-	if gone(r.learner) {
-		t.Fatal("the learner does not run")
-	}
+	expect.Must(t, !gone(r.learner), "the learner does not run")
 	return r
 }
 
@@ -75,9 +73,7 @@ func (r *gatedRun) open(t *testing.T) {
 func (r *gatedRun) resume(t *testing.T, again bool) {
 	t.Helper()
 	waiting := filepath.Join(r.dir, "open.waiting")
-	if err := os.Remove(waiting); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(waiting))
 	r.open(t)
 	run := func(args ...string) map[string]string {
 		cmd := exec.Command("fedsim", append([]string{"run", "--allow-external", "--no-figures"}, args...)...)
@@ -93,9 +89,8 @@ func (r *gatedRun) resume(t *testing.T, again bool) {
 	if _, err := os.Stat(waiting); (err == nil) != again {
 		t.Errorf("the fifth round is computed again: %t, must be %t", err == nil, again)
 	}
-	if d := cmp.Diff(run("x.toml", "--out", "whole"), resumed); d != "" {
-		t.Errorf("the resumed run differs from an uninterrupted one: %s", d)
-	}
+	d := cmp.Diff(run("x.toml", "--out", "whole"), resumed)
+	expect.That(t, d == "", "the resumed run differs from an uninterrupted one: %s", d)
 }
 
 // eventually waits for a condition.
@@ -120,9 +115,7 @@ func gone(id int) bool {
 // A learner dies with fedsim, even if it does not read its input. The run resumes.
 func TestKilledRunsLeaveNoLearner(t *testing.T) {
 	r := startGated(t, 8)
-	if err := r.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, r.Process.Kill())
 	_ = r.Wait()
 	eventually(t, "the learner ends", func() bool { return gone(r.learner) })
 	r.resume(t, true)
@@ -131,15 +124,13 @@ func TestKilledRunsLeaveNoLearner(t *testing.T) {
 // A learner that is killed ends the run with one line. The run resumes.
 func TestKilledLearnersAreReported(t *testing.T) {
 	r := startGated(t, 8)
-	if err := syscall.Kill(r.learner, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, syscall.Kill(r.learner, syscall.SIGKILL))
 	err := r.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitFailed {
-		t.Errorf("got %v", err)
-	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	expect.That(t, ok && exit.ExitCode() == exitFailed, "got %v", err)
 	lines := strings.Split(strings.TrimSpace(r.stderr.String()), "\n")
-	const want = `^fedsim: run x/mean/seed=1: learner scalar failed in round 5: begin: was killed by the signal killed; the checkpoint is saved: .* --resume runs/x --allow-external$`
+	const want = `^fedsim: run x/mean/seed=1: learner scalar failed in round 5: begin: ` +
+		`was killed by the signal killed; the checkpoint is saved: .* --resume runs/x --allow-external$`
 	if last := lines[len(lines)-1]; len(lines) != 3 || !regexp.MustCompile(want).MatchString(last) {
 		t.Errorf("got %q, want two lines about the program and %s", lines, want)
 	}
@@ -150,17 +141,13 @@ func TestKilledLearnersAreReported(t *testing.T) {
 // round ends and is saved.
 func TestInterruptedRunsWaitForLearners(t *testing.T) {
 	r := startGated(t, 300) // fedsim has so many rounds to notice the signal
-	if err := syscall.Kill(-r.Process.Pid, syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, syscall.Kill(-r.Process.Pid, syscall.SIGINT))
 	r.open(t)
 	err := r.Wait()
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitInterrupted {
-		t.Errorf("got %v: %s", err, r.stderr.String())
-	}
-	if !strings.HasSuffix(r.stderr.String(), "--resume runs/x --allow-external\n") {
-		t.Errorf("got %s", r.stderr.String())
-	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	expect.That(t, ok && exit.ExitCode() == exitInterrupted, "got %v: %s", err, r.stderr.String())
+	expect.That(t, strings.HasSuffix(r.stderr.String(), "--resume runs/x --allow-external\n"),
+		"got %s", r.stderr.String())
 	eventually(t, "the learner ends", func() bool { return gone(r.learner) })
 	r.resume(t, false)
 }
@@ -175,9 +162,7 @@ func TestSecondInterruptEndsLearners(t *testing.T) {
 		select {
 		case err := <-exited:
 			exit, ok := errors.AsType[*exec.ExitError](err)
-			if !ok || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
-				t.Errorf("got %v", err)
-			}
+			expect.That(t, ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGINT, "got %v", err)
 			return true
 		default:
 			return false

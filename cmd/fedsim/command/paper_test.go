@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // declared is the set of names of a package: x, T.Method, T.Field.
@@ -20,15 +22,9 @@ type declared map[string]bool
 func parsePackage(t *testing.T, folder string) (names declared, sentences []string) {
 	t.Helper()
 	names = declared{}
-	files, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := expect.Value(filepath.Glob(filepath.Join(root, folder, "*.go")))(t)
 	for _, file := range files {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := expect.Value(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t)
 		base := filepath.Base(file)
 		bySentence := strings.HasPrefix(base, "paper") && strings.HasSuffix(base, "_test.go")
 		for _, d := range parsed.Decls {
@@ -53,14 +49,14 @@ func parsePackage(t *testing.T, folder string) (names declared, sentences []stri
 }
 
 // add adds the names of a declaration.
-func (names declared) add(spec ast.Spec) {
+func (d declared) add(spec ast.Spec) {
 	switch spec := spec.(type) {
 	case *ast.ValueSpec:
 		for _, name := range spec.Names {
-			names[name.Name] = true
+			d[name.Name] = true
 		}
 	case *ast.TypeSpec:
-		names[spec.Name.Name] = true
+		d[spec.Name.Name] = true
 		var fields *ast.FieldList
 		switch of := spec.Type.(type) {
 		case *ast.StructType:
@@ -72,7 +68,7 @@ func (names declared) add(spec ast.Spec) {
 		}
 		for _, field := range fields.List {
 			for _, name := range field.Names {
-				names[spec.Name.Name+"."+name.Name] = true
+				d[spec.Name.Name+"."+name.Name] = true
 			}
 		}
 	}
@@ -90,9 +86,10 @@ func receiver(e ast.Expr) string {
 }
 
 // explained are the packages with names on the pages on the paper.
-var explained = []string{"algorithms", "algorithms/methods", "data", "data/formats", "devices", "experiment", "federation", "federation/learning", "mtl", "network", "experiment/scenario", "internal/rooms/theory"}
+var explained = []string{"algorithms", "algorithms/methods", "data", "data/formats", "devices", "experiment",
+	"federation", "federation/learning", "mtl", "network", "experiment/scenario", "internal/rooms/theory"}
 
-// TestPaperPages compares docs/paper.md and docs/theory.md with the code. Each package.Name
+// TestPaperPages compares docs/paper.md and docs/results.md with the code. Each package.Name
 // and each file on them exists, and a test is named with its package. docs/paper.md names
 // each test of a sentence and those of the theorems.
 func TestPaperPages(t *testing.T) {
@@ -107,16 +104,14 @@ func TestPaperPages(t *testing.T) {
 			}
 		}
 		for _, test := range sentences {
-			if !strings.Contains(page, "`"+path.Base(name)+"."+test+"`") {
-				t.Errorf("docs/paper.md does not have the test %s.%s", name, test)
-			}
+			expect.That(t, strings.Contains(page, "`"+path.Base(name)+"."+test+"`"),
+				"docs/paper.md does not have the test %s.%s", name, test)
 		}
 	}
 	all["command"], _ = parsePackage(t, "cmd/fedsim/command")
-	if found := namesExist(t, "docs/paper.md", page, all); found < 200 {
-		t.Errorf("only %d names were found on docs/paper.md", found)
-	}
-	namesExist(t, "docs/theory.md", read(t, "docs/theory.md"), all)
+	found := namesExist(t, "docs/paper.md", page, all)
+	expect.That(t, found >= 200, "only %d names were found on docs/paper.md", found)
+	namesExist(t, "docs/results.md", section(t, "docs/results.md", "## Theorems"), all)
 }
 
 // namesExist checks the names on a page and returns the number of package.Names.
@@ -124,23 +119,20 @@ func namesExist(t *testing.T, path, page string, all map[string]declared) (found
 	t.Helper()
 	for _, m := range regexp.MustCompile("`([a-z]+)\\.([A-Z][A-Za-z0-9_.]*)`").FindAllStringSubmatch(page, -1) {
 		found++
-		if names, ok := all[m[1]]; !ok || !names[m[2]] {
-			t.Errorf("%s names %s.%s, which does not exist", path, m[1], m[2])
-		}
+		names, ok := all[m[1]]
+		expect.That(t, ok && names[m[2]], "%s names %s.%s, which does not exist", path, m[1], m[2])
 	}
 	for _, m := range regexp.MustCompile("(?:`([a-z]+)\\.)?\\b(Test[A-Z]\\w*)").FindAllStringSubmatch(page, -1) {
-		if m[1] == "" {
-			t.Errorf("%s names the test %s without its package", path, m[2])
-		}
+		expect.That(t, m[1] != "", "%s names the test %s without its package", path, m[2])
 	}
-	for _, m := range regexp.MustCompile("`(scenarios/[a-z0-9-]+\\.toml)`|\\]\\(([a-z./]+\\.(?:md|go))\\)").FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile("`(scenarios/[a-z0-9-]+\\.toml)`|\\]\\(([a-z./]+\\.(?:md|go))\\)").
+		FindAllStringSubmatch(page, -1) {
 		file := m[1]
 		if file == "" {
 			file = filepath.Join("docs", m[2])
 		}
-		if _, err := os.Stat(filepath.Join(root, file)); err != nil {
-			t.Errorf("%s points to %s: %v", path, file, err)
-		}
+		_, err := os.Stat(filepath.Join(root, file))
+		expect.That(t, err == nil, "%s points to %s: %v", path, file, err)
 	}
 	return found
 }

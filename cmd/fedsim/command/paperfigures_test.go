@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -18,8 +19,9 @@ func TestWholeMethodReachesItsTarget(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "run")
 	var out, errors bytes.Buffer
-	if status := Main([]string{"run", "fig3-faults", "--out", dir, "--progress", "none", "--no-figures", "--set", "run.seeds=[1]",
-		"--set", `experiment.fig3-faults.axis.update=["whole method"]`, "--set", `experiment.fig3-faults.axis.drop_probability=["0"]`}, &out, &errors); status != 0 {
+	if status := Main([]string{"run", "fig3-faults", "--out", dir, "--progress", "none", "--no-figures", "--set",
+		"run.seeds=[1]", "--set", `experiment.fig3-faults.axis.update=["whole method"]`, "--set",
+		`experiment.fig3-faults.axis.drop_probability=["0"]`}, &out, &errors); status != 0 {
 		t.Fatalf("exit status %d\n%s%s", status, out.String(), errors.String())
 	}
 	r := readRuns(t, dir)
@@ -32,22 +34,20 @@ func TestWholeMethodReachesItsTarget(t *testing.T) {
 // loses to CoCoA in one unit of time and wins in the other. What is compared stands below.
 func TestEveryMethodOfFigure2IsTuned(t *testing.T) {
 	for _, name := range []string{"fig2-systems", "lte-high-var", "vehicle"} {
-		s, err := scenario.Load(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := s.Experiments[slices.IndexFunc(s.Experiments, func(e scenario.Experiment) bool { return e.Name == "fig2-systems" })]
+		s := expect.Value(scenario.Load(name, nil))(t)
+		e :=
+			s.Experiments[slices.IndexFunc(s.Experiments,
+				func(e scenario.Experiment) bool { return e.Name == "fig2-systems" })]
 		for _, job := range e.Jobs {
 			first := &job.Candidates[0]
-			if len(job.Candidates) < 4 {
-				t.Errorf("%s: %s has %d candidates, must have at least 4", name, first.ID, len(job.Candidates))
-			}
-			if cycle := slices.ContainsFunc(first.Tuned, func(s results.Setting) bool { return s.Key == "federation.steps_high" }); first.Algorithm == "mocha" && !cycle {
+			expect.That(t, len(job.Candidates) >= 4,
+				"%s: %s has %d candidates, must have at least 4", name, first.ID, len(job.Candidates))
+			if cycle := slices.ContainsFunc(first.Tuned,
+				func(s results.Setting) bool { return s.Key == "federation.steps_high" }); first.Algorithm == "mocha" &&
+				!cycle {
 				t.Errorf("%s: %s: the clock cycle of MOCHA is not tuned", name, first.ID)
 			}
 		}
-		if e.Description == "" {
-			t.Errorf("%s: Figure 2 does not say what it compares", name)
-		}
+		expect.That(t, e.Description != "", "%s: Figure 2 has no description", name)
 	}
 }

@@ -16,7 +16,7 @@ func pictureFiles(name string) (paths []string, err error) {
 	case slices.Contains(plots.Extensions, strings.ToLower(extension)):
 		return []string{name}, nil
 	case extension != "":
-		return nil, usagef("--figure=%s: must end in .png or .svg, or have no extension for both", name)
+		return nil, usagef("--figure=%s: must end in .png, .svg or .pdf, or have no extension for all", name)
 	}
 	for _, extension := range plots.Extensions {
 		paths = append(paths, name+extension)

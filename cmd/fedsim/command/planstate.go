@@ -1,17 +1,24 @@
 package command
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"strings"
+	"path/filepath"
+	"time"
 
+	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/internal/rooms/clusters/work"
 	"fedsim/internal/tools/columns"
 	"fedsim/internal/tools/quote"
 )
 
-// planState is the status of a plan (docs/json.md).
+func init() {
+	directoryKinds = append(directoryKinds, directoryKind{is: plan.Is, none: work.ErrNoPlan, look: lookAtPlan,
+		late: "a plan has no report before it is merged: use fedsim plan merge, " +
+			"with --partial before all is done, or fedsim report DIR --live"})
+}
+
+// planState is the status of a plan (docs/reference/json.md).
 type planState struct {
 	*work.State
 	Next string `json:"next"`
@@ -19,10 +26,33 @@ type planState struct {
 
 // What to do next.
 const (
-	nextWait   = "wait"
 	nextSubmit = "submit"
 	nextMerge  = "merge"
+	nextSettle = "settle"
 )
+
+// lookAtPlan returns a function that returns the status of a plan directory.
+func lookAtPlan(dir string) (func() (subject, error), error) {
+	d, err := work.Open(dir, readVersion().String())
+	if err != nil {
+		return nil, err
+	}
+	view := d.View(time.Now)
+	return func() (subject, error) {
+		s, err := view.State()
+		if err == nil && !plan.Is(dir) {
+			err = fmt.Errorf("%s: the plan was removed", dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		state := newPlanState(s)
+		if state.Next == nextMerge && d.Scenario.Settings.Run.Seeds.UntilCertain() {
+			state.Next = nextSettle
+		}
+		return state, nil
+	}, nil
+}
 
 // newPlanState says what to do next.
 func newPlanState(s *work.State) planState {
@@ -41,72 +71,33 @@ func (s planState) ended() (bool, error) {
 	case s.Complete():
 		return true, nil
 	case s.Stuck():
-		return true, fmt.Errorf("%s: %d of %s left: all have failed: read the reasons with fedsim status, then submit again",
-			s.Directory, s.Groups.Total-s.Groups.Done, count(s.Groups.Total, "group"))
+		return true,
+			fmt.Errorf("%s: %d of %s left: all have failed: read the reasons with fedsim show, then submit again",
+				s.Directory, s.Groups.Total-s.Groups.Done, count(s.Groups.Total, "group"))
 	default:
 		return false, nil
 	}
 }
 
-func countsText(c work.Counts) string {
-	text := fmt.Sprintf("%d of %d done", c.Done, c.Total)
-	for _, part := range []struct {
-		n    int
-		what string
-	}{{c.Failed, "failed"}, {c.Running, "running"}, {c.Stopped, "stopped"}, {c.Waiting, "waiting"}} {
-		if part.n > 0 {
-			text += fmt.Sprintf(", %d %s", part.n, part.what)
-		}
-	}
-	return text
-}
-
 func (s planState) line() (counts, more string) {
-	counts = "groups: " + countsText(s.Groups)
+	counts = "groups: " + s.Groups.String()
 	if s.Needs.Done < s.Needs.Total {
-		counts += "; prerequisites: " + countsText(s.Needs)
+		counts += "; prerequisites: " + s.Needs.String()
 	}
-	if known(s.LeftS) && !s.Complete() {
-		more = "; about " + secondsText(s.LeftS) + " left"
+	if !math.IsNaN(s.LeftS) && !s.Complete() {
+		more = "; about " + columns.Span(s.LeftS) + " left"
 	}
 	return counts, more
 }
 
-func known(n float64) bool { return !math.IsNaN(n) }
-
-// secondsText formats seconds; "-" if they are not known.
-func secondsText(n float64) string {
-	if !known(n) {
-		return "-"
-	}
-	text := rounded(n).String()
-	if n >= 10*60 {
-		text = strings.TrimSuffix(text, "0s") // it is rounded to minutes
-	}
-	return text
-}
-
-func (s planState) left() string {
-	switch {
-	case s.Complete():
-		return "none"
-	case s.Stuck():
-		return "not known; all that is left has failed"
-	case known(s.LeftS):
-		return fmt.Sprintf("about %s with %s", secondsText(s.LeftS), count(s.Workers, "worker"))
-	case known(s.WorkS):
-		return fmt.Sprintf("about %s of work for one worker; nobody works", secondsText(s.WorkS))
-	default:
-		return "not known before something is done"
-	}
-}
-
 // advice says in a line what to do next.
 func (s planState) advice() string {
-	submit := "fedsim submit " + quote.Shell(s.Directory) + " --engine ENGINE"
+	submit := "fedsim plan submit " + quote.Shell(s.Directory) + " --engine ENGINE"
 	switch s.Next {
 	case nextMerge:
-		return "fedsim merge " + quote.Shell(s.Directory)
+		return "fedsim plan merge " + quote.Shell(s.Directory)
+	case nextSettle:
+		return "fedsim settle --plan " + quote.Shell(filepath.Dir(s.Directory))
 	case nextSubmit:
 		return submit
 	case nextWait:
@@ -114,87 +105,16 @@ func (s planState) advice() string {
 			return "wait; then " + submit
 		}
 	}
-	return "wait; fedsim serve " + quote.Shell(s.Directory) + " shows the curves"
+	return "wait; fedsim report " + quote.Shell(s.Directory) + " --live shows the curves"
 }
-
-// mostShown is the most rows of a list.
-const mostShown = 30
 
 func (s planState) text(width int) string {
-	var b strings.Builder
 	names := []string{"scenario:", "groups:", "prerequisites:", "runs:", "time left:"}
-	texts := []string{s.Scenario, countsText(s.Groups), countsText(s.Needs), fmt.Sprintf("%d of %d done", s.RunsDone, s.Runs), s.left()}
-	b.WriteString(columns.Entries(names, texts, width) + "next:           " + s.advice() + "\n") // a command is in one line
-	if list := s.of(work.Failed); len(list) > 0 {
-		b.WriteString("\nfailed\n")
-		for _, item := range list[:min(len(list), mostShown)] {
-			by := "" // nobody has tried what needs a prerequisite that failed
-			if item.Host != "" {
-				by = fmt.Sprintf(", on %s, %s ago", item.Host, secondsText(item.AgeS))
-			}
-			b.WriteString(columns.Wrap(fmt.Sprintf("%s %s%s: %s", shortID(item), what(item), by, quote.Line(item.Reason)), width, 2) + "\n")
-		}
-		more(&b, len(list))
+	texts := []string{s.Scenario, s.Groups.String(), s.Needs.String(), fmt.Sprintf("%d of %d done", s.RunsDone, s.Runs),
+		s.Left()}
+	text := columns.Entries(names, texts, width) + "next:           " + s.advice() + "\n" // a command is in one line
+	if items := s.Sections(width, work.Failed, work.Running); len(items) > 0 {
+		text += "\n" + items.Text(width)
 	}
-	s.running(&b, width)
-	return b.String()
-}
-
-// of returns the items of a condition.
-func (s planState) of(c work.Condition) (list []*work.Item) {
-	for i := range s.Items {
-		if s.Items[i].Condition == c {
-			list = append(list, &s.Items[i])
-		}
-	}
-	return list
-}
-
-// more says how many of n items a list does not show.
-func more(b *strings.Builder, n int) {
-	if n > mostShown {
-		fmt.Fprintf(b, "  and %d more (--json has all)\n", n-mostShown)
-	}
-}
-
-// shortID returns the start of an ID, which is enough to find its files.
-func shortID(item *work.Item) string { return item.ID[:min(len(item.ID), 8)] }
-
-// what names the runs of a group, or another item.
-func what(item *work.Item) string {
-	if item.Runs > 0 {
-		return item.Title()
-	}
-	return item.Kind + " " + item.Title()
-}
-
-func (s planState) running(b *strings.Builder, width int) {
-	list := s.of(work.Running)
-	if len(list) == 0 {
-		return
-	}
-	t := columns.Table{Label: "running", Groups: []columns.Group{{Heads: []string{"runs", "host", "process"}, Left: true}, {Heads: []string{"progress", "time", "seen"}}}, Blocks: []columns.Block{{}}}
-	const host, others = 14, 45 // columns of the host, and of all others but the runs
-	for _, item := range list[:min(len(list), mostShown)] {
-		progress := "-"
-		if known(item.Progress) {
-			progress = fmt.Sprintf("%.0f %%", 100*item.Progress)
-		}
-		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{
-			shortID(item), middle(what(item), max(width-host-others, 10)), middle(cmp.Or(item.Host, "-"), host), fmt.Sprint(item.PID), progress, secondsText(item.TookS), secondsText(item.AgeS),
-		})
-	}
-	b.WriteByte('\n')
-	t.Write(b, width)
-	more(b, len(list))
-}
-
-// middle cuts the middle of a text that is longer than a width.
-func middle(text string, width int) string {
-	runes := []rune(text)
-	if len(runes) <= width {
-		return text
-	}
-	head := (width - 1) / 2
-	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
+	return text
 }

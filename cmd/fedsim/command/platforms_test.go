@@ -16,13 +16,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results/rundir"
 	"fedsim/scenarios"
 )
 
 var (
-	platforms         = flag.String("platforms", "", "platforms of TestPlatforms, separated by commas: baseline, v3, 386, arm64, riscv64, s390x, ppc64le, loong64")
-	platformScenarios = flag.String("platform-scenarios", "", "scenarios of TestPlatforms; empty: all shipped scenarios")
+	platforms = flag.String("platforms", "",
+		"platforms of TestPlatforms, separated by commas: baseline, v3, 386, arm64, riscv64, s390x, ppc64le, loong64")
+	platformScenarios = flag.String("platform-scenarios", "",
+		"scenarios of TestPlatforms; empty: all shipped scenarios")
 )
 
 // platform is a build of the program, and the settings to run it on this machine.
@@ -36,49 +39,66 @@ var knownPlatforms = map[string]platform{
 	"baseline": {build: []string{"GOAMD64=v1"}, run: []string{"GODEBUG=cpu.fma=off,cpu.avx2=off,cpu.avx=off"}},
 	"v3":       {build: []string{"GOAMD64=v3"}},
 	"386":      {build: []string{"GOARCH=386"}},
-	"arm64":    {build: []string{"GOARCH=arm64"}, flag: listingFlag, emulator: "qemu-aarch64-static"}, // make check has compiled the packages so
-	"riscv64":  {build: []string{"GOARCH=riscv64"}, emulator: "qemu-riscv64-static"},
-	"s390x":    {build: []string{"GOARCH=s390x"}, emulator: "qemu-s390x-static"},
-	"ppc64le":  {build: []string{"GOARCH=ppc64le"}, emulator: "qemu-ppc64le-static"},
-	"loong64":  {build: []string{"GOARCH=loong64"}, emulator: "qemu-loongarch64-static"},
+	// make check has compiled the packages so
+	"arm64":   {build: []string{"GOARCH=arm64"}, flag: listingFlag, emulator: "qemu-aarch64-static"},
+	"riscv64": {build: []string{"GOARCH=riscv64"}, emulator: "qemu-riscv64-static"},
+	"s390x":   {build: []string{"GOARCH=s390x"}, emulator: "qemu-s390x-static"},
+	"ppc64le": {build: []string{"GOARCH=ppc64le"}, emulator: "qemu-ppc64le-static"},
+	"loong64": {build: []string{"GOARCH=loong64"}, emulator: "qemu-loongarch64-static"},
 }
 
 // platformCuts shorten the shipped scenarios to two seconds on this machine. Emulation is
 // up to sixty times slower.
 var platformCuts = map[string][]string{
-	"asynchrony":       {"run.rounds=2"},
-	"at-scale":         {"data.external.clients=3000", "run.rounds=3"},
-	"baselines":        {"run.rounds=3", "run.outer=2"},
-	"benchmark":        {"run.rounds=2", "run.outer=1", "problem.optimum_gap=0.3", `experiment.benchmark.axis.data=["Vehicle"]`, "experiment.benchmark-mnist.set.run.seeds=[1]"},
-	"battery-day":      {"run.rounds=8", "run.outer=2", "data.synthetic.clients=300"},
-	"ditto":            {"run.outer=1", "run.rounds=10", "run.seeds=[1]", "data.path=missing.json", `experiment.ditto.axis.data=["Vehicle"]`},
-	"fednova":          {`experiment.fednova-quadratics.axis.step=["eta = 0.01"]`, `experiment.fednova-steps.axis.setting=["30 %, 1 to 5 epochs"]`, "experiment.fednova-steps.set.run.rounds=5", "experiment.fednova-steps.set.run.seeds=[1]", "experiment.fednova-steps.tuning.extend=0", `experiment.fednova-sets.axis.set=["2"]`, "experiment.fednova-sets.set.run.rounds=5", "experiment.fednova-sets.tuning.extend=0"},
-	"fedprox":          {"run.rounds=1", `experiment.fedprox.axis.setting=["Synthetic (1,1), 50 %"]`},
-	"fedbuff":          {"run.rounds=2", "data.path=missing", `experiment.fedbuff.axis.concurrency=["13"]`, "experiment.fedbuff.tuning.extend=0", "run.seeds=[1]"},
-	"flash":            {"run.rounds=1", "run.seeds=[1]", "data.path=missing", "data.synthetic.rows_min=3000", "data.synthetic.rows_max=3000", "data.partition.clients=60", `experiment.flash.axis.setting=["both"]`, "experiment.flash.tuning.extend=0"},
-	"ringmaster":       {"run.rounds=2", "run.seeds=[1]", `experiment.ringmaster.axis.devices=["200"]`, "experiment.ringmaster.tuning.extend=0"},
+	"asynchrony": {"run.rounds=2"},
+	"at-scale":   {"data.external.clients=3000", "run.rounds=3"},
+	"baselines":  {"run.rounds=3", "run.outer=2"},
+	"benchmark": {"run.rounds=2", "run.outer=1", "problem.optimum.gap=0.3",
+		`experiment.benchmark.axis.data=["Vehicle"]`, "experiment.benchmark-mnist.set.run.seeds=[1]"},
+	"battery-day": {"run.rounds=8", "run.outer=2", "data.synthetic.clients=300"},
+	"ditto": {"run.outer=1", "run.rounds=10", "run.seeds=[1]", "data.path=missing.json",
+		`experiment.ditto.axis.data=["Vehicle"]`},
+	"fednova": {`experiment.fednova-quadratics.axis.step=["eta = 0.01"]`,
+		`experiment.fednova-steps.axis.setting=["30 %, 1 to 5 epochs"]`, "experiment.fednova-steps.set.run.rounds=5",
+		"experiment.fednova-steps.set.run.seeds=[1]", "experiment.fednova-steps.tuning.extend=0",
+		`experiment.fednova-sets.axis.set=["2"]`, "experiment.fednova-sets.set.run.rounds=5",
+		"experiment.fednova-sets.tuning.extend=0"},
+	"fedprox": {"run.rounds=1", `experiment.fedprox.axis.setting=["Synthetic (1,1), 50 %"]`},
+	"fedbuff": {"run.rounds=2", "data.path=missing", `experiment.fedbuff.axis.concurrency=["13"]`,
+		"experiment.fedbuff.tuning.extend=0", "run.seeds=[1]"},
+	"flash": {"run.rounds=1", "run.seeds=[1]", "data.path=missing", "data.synthetic.rows_min=3000",
+		"data.synthetic.rows_max=3000", "data.partition.clients=60", `experiment.flash.axis.setting=["both"]`,
+		"experiment.flash.tuning.extend=0"},
+	"ringmaster": {"run.rounds=2", "run.seeds=[1]", `experiment.ringmaster.axis.devices=["200"]`,
+		"experiment.ringmaster.tuning.extend=0"},
 	"fig1-statistical": {"run.rounds=3", "data.synthetic.clients=10"},
 	"fig2-systems":     {"experiment.fig2-systems.set.run.rounds=3", "data.synthetic.clients=10"},
 	"fig3-faults":      {"run.max_time_s=1", "data.synthetic.clients=10"},
 	"absent":           {"run.rounds=40"},
 	"left-behind":      {"run.rounds=2", "run.outer=2"},
-	"lte-high-var":     {"run.max_time_s=0.02", "data.synthetic.clients=6", `experiment.fig3-faults.axis.update=["one W update"]`},
-	"million":          {"run.outer=2", "data.synthetic.clients=1000"},
-	"million-events":   {"run.rounds=3", "data.synthetic.clients=10000"},
-	"outage":           {"run.rounds=3"},
-	"privacy":          {"run.rounds=2", "run.eval_every=1", "data.synthetic.clients=60", "run.eval_clients=20", "federation.clients_per_round=10"},
-	"quickstart":       {"run.rounds=10", "experiment.quickstart.tuning.extend=0"},
+	"lte-high-var": {"run.max_time_s=0.02", "data.synthetic.clients=6",
+		`experiment.fig3-faults.axis.update=["one W update"]`},
+	"million":        {"run.outer=2", "data.synthetic.clients=1000"},
+	"million-events": {"run.rounds=3", "data.synthetic.clients=10000"},
+	"outage":         {"run.rounds=3"},
+	"privacy": {"run.rounds=2", "run.eval_every=1", "data.synthetic.clients=60", "run.eval_clients=20",
+		"federation.clients_per_round=10"},
+	"deadline":         {"run.rounds=10", "experiment.deadline.tuning.extend=0"},
+	"quickstart":       {"run.max_time_s=5"},
+	"quickstart-small": {"run.max_time_s=5"},
 	"regression":       {"run.rounds=3"},
 	"regularizers":     {"run.rounds=3", "run.outer=2"},
 	"rush-hour":        {"run.rounds=2"},
 	"sample":           {"run.rounds=3", "experiment.sample.sample.size=6"},
 	"sigma":            {"run.rounds=3"},
 	"theory":           {"run.rounds=5"},
-	"vehicle":          {"run.rounds=3", "data.path=missing.json", "data.synthetic.clients=6", "problem.warm_omega=1", "run.outer=1"},
-	"tiers":            {"run.rounds=4"},
-	"wearables":        {"run.rounds=3"},
-	"table1":           tableCuts("table1"),
-	"table4-skew":      tableCuts("table4-skew"),
+	"vehicle": {"run.rounds=3", "data.path=missing.json", "data.synthetic.clients=6",
+		"problem.regularizer_options.warm_start=1",
+		"run.outer=1"},
+	"tiers":       {"run.rounds=4"},
+	"wearables":   {"run.rounds=3"},
+	"table1":      tableCuts("table1"),
+	"table4-skew": tableCuts("table4-skew"),
 
 	"leaderboard":       leaderboardForm("leaderboard", `["fedavg", "mifa"]`),
 	"leaderboard-small": leaderboardForm("leaderboard-small", `["fedavg", "scaffold", "fedbuff"]`),
@@ -107,9 +127,7 @@ func TestPlatforms(t *testing.T) {
 		names = strings.Split(*platformScenarios, ",")
 	}
 	for _, name := range names {
-		if platformCuts[name] == nil {
-			t.Errorf("scenario %s: add settings to platformCuts that shorten it", name)
-		}
+		expect.That(t, platformCuts[name] != nil, "scenario %s: add settings to platformCuts that shorten it", name)
 	}
 	dir := t.TempDir()
 	wants := map[string]func() map[string]string{}
@@ -120,15 +138,11 @@ func TestPlatforms(t *testing.T) {
 	}
 	for _, on := range strings.Split(*platforms, ",") {
 		p, ok := knownPlatforms[on]
-		if !ok {
-			t.Fatalf("platform %q: must be one of %v", on, slices.Sorted(maps.Keys(knownPlatforms)))
-		}
+		expect.Must(t, ok, "platform %q: must be one of %v", on, slices.Sorted(maps.Keys(knownPlatforms)))
 		program := []string{buildFor(t, dir, on, p)}
 		if p.emulator != "" {
 			emulator, err := exec.LookPath(p.emulator)
-			if err != nil {
-				t.Fatalf("%v: make test-platforms installs it", err)
-			}
+			expect.Must(t, err == nil, "%v: make test-platforms installs it", err)
 			program = append([]string{emulator}, program...)
 		}
 		for _, name := range names {
@@ -136,7 +150,8 @@ func TestPlatforms(t *testing.T) {
 				t.Parallel()
 				got := ranOn(t, name, filepath.Join(dir, on+"-"+name), p.run, program)
 				if d := cmp.Diff(wants[name](), got); d != "" {
-					t.Errorf("the results differ from those of %s/%s (-) on %s (+):\n%.4000s", runtime.GOOS, runtime.GOARCH, on, d)
+					t.Errorf("the results differ from those of %s/%s (-) on %s (+):\n%.4000s", runtime.GOOS,
+						runtime.GOARCH, on, d)
 				}
 			})
 		}
@@ -175,9 +190,7 @@ func ranOn(t *testing.T, name, dir string, environment, program []string) map[st
 		return nil
 	}
 	found, err := leftIn(dir)
-	if err != nil {
-		t.Error(err)
-	}
+	expect.That(t, err == nil, "%v", err)
 	return found
 }
 

@@ -23,8 +23,8 @@ func newPlot() *cobra.Command {
 	var p plotFlags
 	cmd := &cobra.Command{
 		Use:   "plot DIR...",
-		Short: "Draw the figures of run directories again",
-		Long: `Draw the figures of a finished or interrupted run again, from its rounds.csv. To
+		Short: "Draw figures again, with other axes",
+		Long: `Draw the figures of a finished or interrupted run again, from its rounds.parquet. To
 change a figure, edit [experiment.figure] in the scenario.toml of the run
 directory, or give the quantities of its axes.
 
@@ -40,9 +40,12 @@ of fedsim beside a program that drives fedsim engine, for example.`,
 			return p.redraw(cmd, args)
 		},
 	}
-	cmd.Flags().StringVar(&p.out, "out", "", "directory for the figures; needed with several directories, --x or --y (default DIR/figures)")
-	cmd.Flags().StringVar(&p.x, "x", "", "quantity of the horizontal axis of all figures (default that of [experiment.figure])")
-	cmd.Flags().StringVar(&p.y, "y", "", "quantity of the vertical axis of all figures (default that of [experiment.figure])")
+	cmd.Flags().StringVar(&p.out, "out", "",
+		"directory for the figures; needed with several directories, --x or --y (default DIR/figures)")
+	cmd.Flags().StringVar(&p.x, "x", "",
+		"quantity of the horizontal axis of all figures (default that of [experiment.figure])")
+	cmd.Flags().StringVar(&p.y, "y", "",
+		"quantity of the vertical axis of all figures (default that of [experiment.figure])")
 	completeFlag(cmd, "out", completeDirectory)
 	completeFlag(cmd, "x", oneOf(results.XNames))
 	completeFlag(cmd, "y", oneOf(results.YNames))
@@ -123,7 +126,7 @@ func (p *plotFlags) changeAxes(s *scenario.Scenario, runs []results.Run) error {
 			figure.X, figure.XScale, figure.XMax = p.x, "linear", 0
 		}
 		if p.y != "" {
-			figure.Y, figure.YScale, figure.YMin, figure.YMax = p.y, "linear", 0, 0
+			figure.Y, figure.YScale, figure.YMin, figure.YMax = p.y, "", 0, 0
 		}
 		c := config.NewChecker()
 		figure.Validate(c)
@@ -153,12 +156,15 @@ func addRuns(runs, other []results.Run, dir string) ([]results.Run, error) {
 	for _, r := range other {
 		if !slices.Contains(names, r.Experiment) {
 			if len(names) != 1 {
-				return nil, fmt.Errorf("%s: experiment %s is none of the first directory: %s", dir, r.Experiment, strings.Join(names, ", "))
+				return nil,
+					fmt.Errorf("%s: experiment %s is none of the first directory: %s", dir, r.Experiment,
+						strings.Join(names, ", "))
 			}
 			r.Experiment = names[0]
 		}
 		if len(runs) > 0 && r.Relative != runs[0].Relative {
-			return nil, fmt.Errorf("%s: times are in other units than those of the first directory (federation.cost)", dir)
+			return nil,
+				fmt.Errorf("%s: times are in other units than those of the first directory (federation.cost)", dir)
 		}
 		if methods[r.Experiment+"\x00"+r.Method] {
 			r.Method = fmt.Sprintf("%s (%s)", r.Method, filepath.Base(filepath.Clean(dir)))

@@ -94,7 +94,8 @@ func (p *progress) estimate(figures float64, workers int) func(experiment.Estima
 		for _, about := range []struct {
 			is   bool
 			text string
-		}{{e.Early, "less if runs end early"}, {e.Grows, "more if grids grow"}, {e.Learners, "without the work of learners"}} {
+		}{{e.Early, "less if runs end early"}, {e.Grows, "more if grids grow"},
+			{e.First, "more if more seeds are needed"}, {e.Learners, "without the work of learners"}} {
 			if about.is {
 				text += ", " + about.text
 			}
@@ -104,7 +105,7 @@ func (p *progress) estimate(figures float64, workers int) func(experiment.Estima
 	}
 }
 
-// progressLine is a line of progress in JSON (docs/json.md).
+// progressLine is a line of progress in JSON (docs/reference/json.md).
 type progressLine struct {
 	Done     int     `json:"done"`
 	Total    int     `json:"total"`
@@ -166,5 +167,5 @@ func fit(text, name string, width int) string {
 	if room < 3 && utf8.RuneCountInString(name) > room {
 		return text
 	}
-	return text + " " + middle(name, room)
+	return text + " " + columns.Middle(name, room)
 }

@@ -8,22 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
-var updateProtocol = flag.Bool("update-protocol", false, "rewrite the responses in docs/engine-protocol.md")
+var updateProtocol = flag.Bool("update-protocol", false, "rewrite the responses in docs/protocols.md")
 
-// The transcripts in docs/engine-protocol.md are those of fedsim engine, line by line.
+// The transcripts in docs/protocols.md are those of fedsim engine, line by line.
 func TestEngineTranscripts(t *testing.T) {
 	t.Parallel()
-	const page = "docs/engine-protocol.md"
+	const page = "docs/protocols.md"
 	text := read(t, page)
 	dir := t.TempDir()
 	filetest.Write(t, filepath.Join(dir, "phones.toml"), blocks(text, "toml")[0])
 	transcripts := blocks(text, "text")
-	if len(transcripts) != 2 {
-		t.Fatalf("%d transcripts", len(transcripts))
-	}
+	expect.Must(t, len(transcripts) == 2, "%d transcripts", len(transcripts))
 	for _, transcript := range transcripts {
 		command, lines, _ := strings.Cut(transcript, "\n")
 		got := command + "\n"
@@ -34,23 +33,23 @@ func TestEngineTranscripts(t *testing.T) {
 			}
 		}
 		want := map[bool]int{true: 1, false: 0}[strings.Contains(transcript, `"state":"failed"`)]
-		if status, stderr := p.wait(); status != want {
-			t.Errorf("status %d, want %d\n%s", status, want, stderr)
-		}
+		status, stderr := p.wait()
+		expect.That(t, status == want, "status %d, want %d\n%s", status, want, stderr)
 		if got == transcript {
 			continue
 		}
 		if !*updateProtocol {
-			t.Errorf("the transcript differs (go test ./cmd/fedsim/command -run TestEngineTranscripts -update-protocol writes it):\n%s", got)
+			t.Errorf("the transcript differs (go test ./cmd/fedsim/command -run TestEngineTranscripts "+
+				"-update-protocol writes it):\n%s", got)
 			continue
 		}
 		text = strings.Replace(text, transcript, got, 1)
 		filetest.Write(t, filepath.Join(root, page), text)
 	}
-	for _, name := range []string{"run/metrics.csv", "run/clients.parquet", "run/devices.parquet", "failures/metrics.csv"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Error(err)
-		}
+	for _, name := range []string{"run/metrics.parquet", "run/client_values.parquet", "run/devices.parquet",
+		"failures/metrics.parquet"} {
+		_, err := os.Stat(filepath.Join(dir, name))
+		expect.That(t, err == nil, "%v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,7 @@ var keep = flag.String("keep", "", "write the directories of testdata/releases/V
 const releases = "testdata/releases"
 
 // This release reads the directories of earlier ones and computes the same results: see
-// docs/stability.md. A failure after a change of results means that [rundir.Numerics] must be
+// docs/extend.md#stability. A failure after a change of results means that [rundir.Numerics] must be
 // raised. A failure after a change of a file means that its format number must be raised, and the
 // earlier format be read, too.
 func TestReadsEarlierReleases(t *testing.T) {
@@ -71,8 +72,9 @@ func readKept(t *testing.T, file string) {
 	finished, again := at("finished"), at("again")
 	run("run", file, "--out", again, "--no-figures", "--allow-external")
 	for _, args := range [][]string{
-		{"results", "show", finished}, {"explain", finished}, {"compare", finished, again, "--target", "test_error=0.9"}, {"plot", finished},
-		{"report", finished}, {"results", "show", filepath.Join(at("interrupted"), ".unfinished")}, {"status", at("interrupted")},
+		{"show", finished}, {"explain", finished},
+		{"compare", finished, again, "--target", "test_error=0.9"}, {"plot", finished}, {"report", finished},
+		{"show", at("interrupted")},
 	} {
 		run(args...)
 	}
@@ -81,8 +83,10 @@ func readKept(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	if m.Numerics != rundir.Numerics {
-		for _, args := range [][]string{{"run", "--resume", at("interrupted"), "--allow-external"}, {"work", at("plan"), "--allow-external"}} {
-			if _, _, errors := mainOf(args...); !strings.Contains(errors, fmt.Sprintf("numeric version %d", m.Numerics)) {
+		for _, args := range [][]string{{"run", "--resume", at("interrupted"), "--allow-external"},
+			{"plan", "work", at("plan"), "--allow-external"}} {
+			if _, _, errors := mainOf(args...); !strings.Contains(errors,
+				fmt.Sprintf("numeric version %d", m.Numerics)) {
 				t.Errorf("%v of another numeric version: %s", args, errors)
 			}
 		}
@@ -92,10 +96,10 @@ func readKept(t *testing.T, file string) {
 	sameContent(t, "the finished run", contentIn(t, filepath.Join(kept, "finished")), want)
 	run("run", "--resume", at("interrupted"), "--no-figures", "--allow-external")
 	sameContent(t, "the resumed run", want, contentIn(t, at("interrupted")))
-	run("status", at("plan"))
-	run("merge", at("plan"), "--partial", "--no-figures", "--out", at("partial"))
-	run("work", at("plan"), "--allow-external")
-	run("merge", at("plan"), "--no-figures", "--out", at("merged"))
+	run("show", at("plan"))
+	run("plan", "merge", at("plan"), "--partial", "--no-figures", "--out", at("partial"))
+	run("plan", "work", at("plan"), "--allow-external")
+	run("plan", "merge", at("plan"), "--no-figures", "--out", at("merged"))
 	sameContent(t, "the merged plan", want, contentIn(t, at("merged")))
 }
 
@@ -105,7 +109,8 @@ func contentIn(t *testing.T, dir string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"rounds: time_s", "runs: total_flops", "devices: device"} { // tables that cannot be exported are left out
+	// tables that cannot be exported are left out
+	for _, name := range []string{"rounds: time_s", "runs: total_flops", "devices: device"} {
 		if found[name] == "" {
 			t.Fatalf("%s has no column %q", dir, name)
 		}
@@ -156,7 +161,8 @@ func TestResumesDrivenRunsOfEarlierReleases(t *testing.T) {
 func driveTimed(t *testing.T, dir, out string, lines int) *engineProcess {
 	t.Helper()
 	filetest.Write(t, filepath.Join(dir, "timed.toml"), timed)
-	p := startEngine(t, dir, "timed.toml", "--resume", out, "--no-figures", "--checkpoint=1e-9", "--set", "network.jitter=0.3")
+	p := startEngine(t, dir, "timed.toml", "--resume", out, "--no-figures", "--checkpoint=1e-9", "--set",
+		"network.jitter=0.3")
 	for i, line := range session[:lines] {
 		if answer := p.ask("%s", line); i == 0 && strings.Contains(answer, `"resume":{`) != (out == "resumed") {
 			t.Errorf("%s: hello answers %s", out, answer)
@@ -186,7 +192,8 @@ func keepRelease(t *testing.T, version string) {
 		plan := filepath.Join(name, "plan")
 		for _, args := range [][]string{
 			{"run", name + ".toml", "--out", filepath.Join(name, "finished"), "--no-figures", "--allow-external"},
-			{"plan", name + ".toml", "-o", plan, "--group-time", "0s"}, {"work", plan, "--workers", "1", "--allow-external"},
+			{"plan", "make", name + ".toml", "-o", plan, "--group-time", "0s"},
+			{"plan", "work", plan, "--workers", "1", "--allow-external"},
 		} {
 			if status, _, errors := mainOf(args...); status != 0 {
 				t.Fatalf("%v: exit status %d: %s", args, status, errors)
@@ -212,7 +219,8 @@ func interruptRuns(t *testing.T, name string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	d, err := into.Create(s, into.Options{
-		Dir: filepath.Join(name, "interrupted"), Every: time.Hour, NoFigures: true, Version: readVersion().String(), Command: []string{"fedsim", "run", name + ".toml"},
+		Dir: filepath.Join(name, "interrupted"), Every: time.Hour, NoFigures: true, Version: readVersion().String(),
+		Command: []string{"fedsim", "run", name + ".toml"},
 		Compute: experiment.Options{Workers: 1, Progress: func(p experiment.Progress) {
 			if p.Share > 0.75 {
 				cancel()
@@ -222,8 +230,9 @@ func interruptRuns(t *testing.T, name string) {
 	if err == nil {
 		err = d.Close(d.Run(ctx))
 	}
-	if states, _ := filepath.Glob(filepath.Join(name, "interrupted/.unfinished/checkpoint/*.state")); !experiment.Interrupted(err) || len(states) == 0 {
-		t.Fatalf("%s: %d states: %v", name, len(states), err)
+	if log := filetest.Read(t, filepath.Join(name, "interrupted/.unfinished/run.log")); !experiment.Interrupted(err) ||
+		!bytes.Contains(log, []byte(`{"state":`)) {
+		t.Fatalf("%s: %v", name, err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"fedsim/internal/tools/columns"
 )
 
 // remaining estimates the remaining time from the growth of the share that is done. The
@@ -47,7 +49,7 @@ func (r *remaining) text(now time.Time) string {
 	if math.IsNaN(seconds) {
 		return ""
 	}
-	return ", about " + rounded(seconds).String() + " left"
+	return ", about " + columns.Rounded(seconds).String() + " left"
 }
 
 // planTime formats an estimated time.
@@ -55,18 +57,5 @@ func planTime(seconds float64) string {
 	if seconds < 10 {
 		return fmt.Sprintf("%.2g s", seconds)
 	}
-	return rounded(seconds).String()
-}
-
-// rounded returns seconds with the precision with which a time is displayed.
-func rounded(seconds float64) time.Duration {
-	d := time.Duration(min(seconds, 1e9) * float64(time.Second))
-	switch {
-	case d < time.Minute:
-		return d.Round(time.Second)
-	case d < 10*time.Minute:
-		return d.Round(10 * time.Second)
-	default:
-		return d.Round(time.Minute)
-	}
+	return columns.Rounded(seconds).String()
 }

@@ -3,6 +3,8 @@ package command
 import (
 	"testing"
 	"time"
+
+	"fedsim/internal/tools/expect"
 )
 
 func TestRemaining(t *testing.T) {
@@ -25,7 +27,8 @@ func TestRemaining(t *testing.T) {
 		{"too short a time", []seen{{0, 0, 0}, {0.001, 1, 0}, {0.5, 3, 0}}, ""},
 		{"the end", []seen{{0, 0, 0}, {0.5, 10, 0}, {1, 20, 0}}, ""},
 		// The runs end and a table starts: only the table counts.
-		{"a share that restarts", []seen{{0, 0, 0}, {0.5, 10, 0}, {1, 20, 0}, {0.1, 30, 0}, {0.2, 40, 0}}, ", about 1m20s left"},
+		{"a share that restarts", []seen{{0, 0, 0}, {0.5, 10, 0}, {1, 20, 0}, {0.1, 30, 0}, {0.2, 40, 0}},
+			", about 1m20s left"},
 		// Half was done before the run was resumed: a tenth took 10 s.
 		{"a resumed run", []seen{{0, 0, 0}, {0.5, 1, 0.49}, {0.59, 10, 0.49}, {0.61, 11, 0.5}}, ", about 39s left"},
 		{"hours", []seen{{0.01, 0, 0}, {0.02, 60, 0}, {0.03, 120, 0}}, ", about 1h37m0s left"},
@@ -36,8 +39,7 @@ func TestRemaining(t *testing.T) {
 			now = start.Add(time.Duration(n.atS) * time.Second)
 			r.note(n.share, n.before, now)
 		}
-		if got := r.text(now); got != c.want {
-			t.Errorf("%s: %q, must be %q", c.name, got, c.want)
-		}
+		got := r.text(now)
+		expect.That(t, got == c.want, "%s: %q, must be %q", c.name, got, c.want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // The module can be renamed by one command: no import, page or script keeps the old path, every
@@ -27,18 +29,12 @@ func TestRename(t *testing.T) {
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 		out, err := cmd.CombinedOutput()
-		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != want {
-			t.Fatalf("%s: %v, want exit code %d\n%s", strings.Join(words, " "), err, want, out)
-		}
+		expect.Must(t, cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == want,
+			"%s: %v, want exit code %d\n%s", strings.Join(words, " "), err, want, out)
 		return string(out)
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	absolute, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(dir, 0o755))
+	absolute := expect.Value(filepath.Abs(root))(t)
 	do(0, "git", "init", "-q")
 	do(0, "git", "--git-dir=.git", "--work-tree="+absolute, "add", "-A")
 	do(0, "git", "-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "-m", "Before")
@@ -50,7 +46,8 @@ func TestRename(t *testing.T) {
 		"example.org//fedsim": "is not a module path",
 		modulePath:            "no",
 	} {
-		if got := do(2, "internal/develop/rename", name); !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+		if got := do(2, "internal/develop/rename", name); !strings.Contains(got, want) ||
+			strings.Count(got, "\n") != 1 {
 			t.Errorf("MODULE=%s: %q, want one line with %q", name, got, want)
 		}
 	}
@@ -62,15 +59,15 @@ func TestRename(t *testing.T) {
 	do(0, "go", "vet", "./internal/tools/rapidseed")
 	for _, place := range []string{".", "examples", "bench"} {
 		got := do(0, "go", "-C", place, "list", "-mod=mod", "-deps", "-test", "./...")
-		if !strings.Contains(got, module+"/results\n") {
-			t.Errorf("%s does not use the module's new name", place)
-		}
+		expect.That(t, strings.Contains(got, module+"/results\n"), "%s does not use the module's new name", place)
 	}
-	if got := do(1, "git", "grep", "-nE", `(^|[^[:alnum:]_./~-])`+modulePath+`/(internal|results|engine|data|mtl)\b`); got != "" {
+	if got := do(1, "git", "grep", "-nE",
+		`(^|[^[:alnum:]_./~-])`+modulePath+`/(internal|results|engine|data|mtl)\b`); got != "" {
 		t.Errorf("the old path is left:\n%s", got)
 	}
-	for file, want := range map[string]string{"CITATION.cff": "repository-code: \"https://" + module + "\"\n", "internal/develop/site/mkdocs.yml": "repo_url: https://" + module + "\n",
-		"python/pyproject.toml": "Source = \"https://" + module + "\"\n"} {
+	for file, want := range map[string]string{"CITATION.cff": "repository-code: \"https://" + module + "\"\n",
+		"internal/develop/site/mkdocs.yml": "repo_url: https://" + module + "\n",
+		"python/pyproject.toml":            "Source = \"https://" + module + "\"\n"} {
 		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || strings.Count(string(text), want) != 1 {
 			t.Errorf("%s has not the line %s(%v)", file, want, err)
 		}

@@ -13,39 +13,10 @@ import (
 	"fedsim/internal/rooms/measure/attemptlog"
 	"fedsim/internal/rooms/measure/calibration"
 	"fedsim/internal/rooms/measure/prediction"
+	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/columns"
 	"fedsim/internal/tools/plainjson"
 )
-
-func newReplay() *cobra.Command {
-	var with, out string
-	cmd := &cobra.Command{
-		Use:   "replay LOG...",
-		Short: "Play the attempts of logs of real runs under a calibrated model",
-		Long: `Play the attempts of logs of real runs under the model of "fedsim calibrate", and write
-each attempt as csv: when it was sent and its response seen, and how long its parts
-took, as measured and as predicted, in seconds. The simulated server follows the
-settings of the log; rounds begin when the simulated round before has ended. Clients
-that failed in the log are not asked.
-
-"fedsim calibrate --check" says how large the errors are.`,
-		Example: `  fedsim replay run4.csv --with cal -o replayed.csv`,
-		Args:    takes(1, math.MaxInt, "one or more logs"),
-		RunE: func(cmd *cobra.Command, logs []string) error {
-			if with == "" {
-				return usagef("--with is required: the directory of a calibration")
-			}
-			runs, all, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), with, logs)
-			if err != nil {
-				return err
-			}
-			return writeOut(cmd, out, func(w io.Writer) error { return writeAttempts(w, runs, all) })
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&with, "with", "", "directory of a calibration")
-	flags.StringVarP(&out, "out", "o", "", "csv file for the attempts; empty: standard output")
-	return cmd
-}
 
 // predictLogs predicts all runs of logs under a calibration. It prints the assumptions.
 func predictLogs(
@@ -79,11 +50,18 @@ func predictLogs(
 	return log.Runs, all, nil
 }
 
-// checkLogs prints how well a calibration predicts runs, and draws it unless figure is empty.
-func checkLogs(cmd *cobra.Command, dir string, paths []string, figure string, asJSON bool) error {
+// checkLogs prints how well a calibration predicts runs. It draws it unless figure is empty, and writes all
+// attempts unless attempts is.
+func checkLogs(cmd *cobra.Command, dir string, paths []string, figure, attempts string, asJSON bool) error {
 	runs, checked, err := predictLogs(cmd.Context(), cmd.ErrOrStderr(), dir, paths)
 	if err != nil {
 		return err
+	}
+	if attempts != "" {
+		write := func(w io.Writer) error { return writeAttempts(w, runs, checked) }
+		if err := atomicfile.Write(attempts, write); err != nil {
+			return err
+		}
 	}
 	if figure != "" {
 		picture, err := prediction.Figure(checked)
@@ -98,7 +76,7 @@ func checkLogs(cmd *cobra.Command, dir string, paths []string, figure string, as
 	if asJSON {
 		return plainjson.Print(cmd.OutOrStdout(), report)
 	}
-	return printText(cmd.OutOrStdout(), report.Text())
+	return printText(cmd.OutOrStdout(), report.Sections().Text(columns.Width))
 }
 
 // writeAttempts writes a line of csv for each attempt of training.
@@ -125,7 +103,8 @@ func writeAttempts(w io.Writer, runs []*attemptlog.Run, all []*prediction.Checke
 	for k, p := range all {
 		for i, a := range prediction.Training(runs[k]) {
 			measured, simulated := &p.Measured.Attempts[i], &p.Predicted.Attempts[i]
-			line := []string{p.Name, strconv.Itoa(a.Round), a.Client, string(a.Outcome), strconv.FormatBool(simulated.Taken)}
+			line := []string{p.Name, strconv.Itoa(a.Round), a.Client, string(a.Outcome),
+				strconv.FormatBool(simulated.Taken)}
 			for _, part := range parts {
 				line = append(line, seconds(part.of(measured)), seconds(part.of(simulated)))
 			}

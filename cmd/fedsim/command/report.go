@@ -9,39 +9,52 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/internal/rooms/report"
 	"fedsim/internal/tools/atomicfile"
 	"fedsim/results/rundir"
 )
 
-func newReport() *cobra.Command {
+func init() { ofRooms = append(ofRooms, newReport) }
+
+func newReport([]string) *cobra.Command {
 	var out string
 	var show bool
+	var live liveFlags
 	cmd := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Write an HTML report of a run",
-		Long: `Write an HTML report of a run. It shows the settings, the times to each target,
-curves to zoom into, heat maps of sweeps, stragglers, the energy by use, the
-resolved scenario and how to reproduce the run. The report is one file and needs
-no network. While a run is in progress, the report shows its finished rounds;
-"fedsim serve" shows a live report.`,
+		Short: "Write a page for a browser; --live follows a run",
+		Long: `Write the page of a run: one file that needs no network. While a run is in progress,
+the page has its finished rounds.
+
+--live serves the page of a run or a plan over HTTP until Ctrl-C; each round appears
+about a second after its end. DIR need not exist yet. Only this machine can connect
+unless --addr says otherwise. There is no authentication and no encryption.`,
 		Example: `  fedsim report runs/quickstart
   fedsim report runs/quickstart --open
-  fedsim report runs/quickstart -o quickstart.html`,
+  fedsim report runs/quickstart -o quickstart.html
+  fedsim report runs/tonight --live --addr 127.0.0.1:8080`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("fedsim report takes one run directory, not %d: fedsim compare shows how several differ; see fedsim compare --help", len(args))
+				return usagef("fedsim report takes one run directory, not %d: fedsim compare shows how several "+
+					"differ; see fedsim compare --help", len(args))
 			}
 			return takes(1, 1, "one run directory")(cmd, args)
 		},
 		ValidArgsFunction: first(completeDirectory),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := live.check(cmd); err != nil {
+				return err
+			}
+			if live.live {
+				return live.serve(cmd, args[0])
+			}
 			if extension := filepath.Ext(out); out != "" && extension != ".html" && extension != ".htm" {
 				return usagef("--out=%s: must end in .html or .htm", out) // never overwrite another kind of file
 			}
-			if plan.Is(args[0]) {
-				return usagef("%s: a plan has no report before it is merged: use fedsim merge, with --partial before all is done, or fedsim serve", args[0])
+			for _, kind := range directoryKinds {
+				if kind.is(args[0]) {
+					return usagef("%s: %s", args[0], kind.late)
+				}
 			}
 			found, err := report.Read(args[0])
 			if err != nil {
@@ -60,8 +73,9 @@ no network. While a run is in progress, the report shows its finished rounds;
 			return openPage(out)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "out", "o", "", "file to write (default DIR/report.html)")
-	cmd.Flags().BoolVar(&show, "open", false, "open the report in the browser")
+	cmd.Flags().StringVarP(&out, "out", "o", "", "`FILE` file to write (default DIR/report.html)")
+	cmd.Flags().BoolVar(&show, "open", false, "open the page in the browser")
+	live.add(cmd)
 	return cmd
 }
 

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"fmt"
+	"errors"
 	"io"
 	"math"
 	"time"
@@ -20,7 +20,8 @@ type resumeFlags struct {
 }
 
 func (f *resumeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.resume, "resume", "", "resume the interrupted or killed run in this directory; with SCENARIO, start it if there is no checkpoint")
+	cmd.Flags().StringVar(&f.resume, "resume", "",
+		"`DIR` continue an interrupted run; with SCENARIO, or start it")
 	completeFlag(cmd, "resume", completeDirectory)
 	f.addCheckpoint(cmd)
 }
@@ -31,7 +32,8 @@ const checkpointEvery = 60
 const resumeOther = "resume runs of an external model with another program than before"
 
 func (f *resumeFlags) addCheckpoint(cmd *cobra.Command) {
-	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", checkpointEvery, "minimum seconds between checkpoints; 0: none")
+	cmd.Flags().Float64Var(&f.checkpoint, "checkpoint", checkpointEvery,
+		"`S` least seconds between checkpoints; 0: none")
 }
 
 // check checks the values and the combination of flags.
@@ -42,13 +44,14 @@ func (f *resumeFlags) check(cmd *cobra.Command) error {
 	if f.resume == "" {
 		return nil
 	}
-	names := []string{"out", "force", "timeline", "timeline-run", "timeline-devices", "timeline-rounds"}
+	names := []string{"out", "force"}
 	if cmd.Flags().NArg() == 0 {
 		names = append(names, "set", "seed")
 	}
 	for _, name := range names {
 		if cmd.Flags().Changed(name) {
-			return usagef("--%s: cannot be combined with --resume, which resumes the run in %s unchanged", name, f.resume)
+			return usagef("--%s: cannot be combined with --resume, which resumes the run in %s unchanged", name,
+				f.resume)
 		}
 	}
 	return nil
@@ -71,9 +74,7 @@ func (f *resumeFlags) every() time.Duration {
 // scenario is nil, it is that of the run directory.
 func (f *resumeFlags) reopen(notes io.Writer, s *scenario.Scenario, o into.Options) (*into.Directory, error) {
 	o.Dir = f.resume
-	o.Begins = func() {
-		printError(notes, fmt.Errorf("%s: no checkpoint yet: the run starts from the beginning", f.resume))
-	}
+	o.Note = func(text string) { printError(notes, errors.New(text)) }
 	return into.Resume(s, o)
 }
 
@@ -108,5 +109,6 @@ func (f *runFlags) summarizeAgain(cmd *cobra.Command, there *rundir.Results) err
 	if err != nil {
 		return err
 	}
-	return plainjson.Print(cmd.OutOrStdout(), newSummary(s, m.State, f.resume, there.Runs, m.Absent, into.Tables(s, there.Runs), m.Figures))
+	return plainjson.Print(cmd.OutOrStdout(),
+		newSummary(s, m.State, f.resume, there.Runs, m.Absent, m.Tables, m.Figures))
 }

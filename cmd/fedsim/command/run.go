@@ -14,7 +14,6 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/tools/columns"
 	"fedsim/internal/tools/plainjson"
 	"fedsim/internal/tools/quote"
 	"fedsim/results"
@@ -28,76 +27,55 @@ type runFlags struct {
 	directoryFlags
 	computeFlags
 	outputFlags
-	timeline timelineFlags
+	over []string // settings that replace those of a resumed run and change no result
 	resumeFlags
+	tuneOnly bool
 }
 
 // newRun returns the command. The manifest records line, the command line.
 func newRun(line []string) *cobra.Command {
 	f := runFlags{line: line}
 	cmd := &cobra.Command{
-		Use:   "run SCENARIO",
+		Use:   "run SCENARIO [FLAGS]       SCENARIO: a file or a shipped name\nrun --resume DIR",
 		Short: "Run a scenario and draw its figures",
-		Long: `Run a scenario, print the time to its last target and which method was first, and
-draw its figures. --all prints the tables of all targets.
-
-SCENARIO is a file or the name of a shipped scenario ("fedsim scenarios list").
-Results are written to a run directory: manifest.json, scenario.toml, rounds.csv,
-rounds.parquet, runs.csv, figures/ and tables/; metrics.csv and clients.parquet
-for run.client_metrics and for learners with metrics of their own. An existing
-run is never overwritten without --force.
-
-An interrupt (Ctrl-C) ends each run after its current round and saves a
-checkpoint. To continue after an interrupt, a kill or a full disk, use
---resume DIR. A resumed run gives the same results as an uninterrupted one.
-"fedsim run SCENARIO --resume DIR" starts the run if there is no checkpoint, so
-the command can be repeated until the run is complete. With a complete run it draws
-figures that are missing.
-
-A scenario varies keys by sweeps, all combinations of lists of values, or by
-[experiment.sample], points that spread over ranges of keys ("fedsim run sample";
-docs/tutorial.md).
-
-An estimate of the processor time is printed if it is over 10 s: that of tuning,
-runs, reference optima and figures, from the sizes of data, models and rounds.`,
+		Long:  "Run a scenario, print the time to its target, and draw its figures.",
 		Example: `  fedsim run quickstart
-  fedsim run scenarios/lte-high-var.toml --out runs/tonight
-  fedsim run fig1-statistical --set data.source=uci-har --set data.path=har.zip
-  fedsim run quickstart --set network.profile=3g --set 'run.seeds=[1, 2]'
-  fedsim run outage --timeline outage.json --timeline-rounds 1:20
-  fedsim run --resume runs/quickstart
-  fedsim run quickstart --resume runs/quickstart`,
+  fedsim run mine.toml --set faults.drop_probability=0.3 --out runs/drops`,
+		Annotations: map[string]string{
+			ending: "Ctrl-C ends the round and saves a checkpoint. Exit codes: fedsim help codes."},
 		Args:              f.arguments,
 		ValidArgsFunction: first(completeScenario),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sets := f.set
-			if cmd.Flags().Changed("seed") {
-				if f.seed > math.MaxInt64 {
-					return usagef("--seed=%d: must be at most %d, as the integers of a scenario", f.seed, int64(math.MaxInt64))
-				}
-				sets = append(slices.Clone(sets), fmt.Sprintf("run.seeds=[%d]", f.seed))
+			if !cmd.Flags().Changed("seed") {
+				return f.run(cmd, args, f.set)
 			}
-			return f.run(cmd, args, sets)
+			if f.seed > math.MaxInt64 {
+				return usagef("--seed=%d: must be at most %d, as the integers of a scenario",
+					f.seed, int64(math.MaxInt64))
+			}
+			return f.run(cmd, args, append(slices.Clone(f.set), fmt.Sprintf("run.seeds=[%d]", f.seed)))
 		},
 	}
-	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
-	flags.Uint64Var(&f.seed, "seed", 0, "run with one seed; same as --set run.seeds=[N]")
-	f.directoryFlags.add(cmd, "runs/<scenario name>")
-	f.computeFlags.add(cmd)
-	f.addQuiet(cmd)
-	f.addNoFigures(cmd)
-	flags.BoolVar(&f.all, "all", false, "print the tables of all targets; without it, those of the last target. \"fedsim results show\" prints them later")
-	f.addJSON(cmd)
-	f.timeline.add(flags)
+	f.directoryFlags.add(cmd, "runs/NAME")
+	addSet(cmd, &f.set, "")
 	f.resumeFlags.add(cmd)
+	f.computeFlags.add(cmd)
+	f.addNoFigures(cmd)
+	f.addJSON(cmd)
+	f.addQuiet(cmd)
+	flags.Uint64Var(&f.seed, "seed", 0, "`N` run with one seed; same as --set run.seeds=[N]")
+	flags.BoolVar(&f.tuneOnly, "tune-only", false,
+		"run the tuning grids and print them; --resume DIR runs the winners later")
 	addOtherProgram(cmd, &f.otherProgram, resumeOther)
+	hide(cmd, "seed", "tune-only", "checkpoint", "progress", "allow-other-program")
 	return cmd
 }
 
 // addSet adds the flag --set for keys with the prefix.
 func addSet(cmd *cobra.Command, into *[]string, prefix string) {
-	cmd.Flags().StringArrayVar(into, "set", nil, "set a scenario key, as in --set network.profile=3g; repeatable, the last value wins")
+	cmd.Flags().StringArrayVar(into, "set", nil,
+		"`KEY=VALUE` change a key; repeatable")
 	completeFlag(cmd, "set", completeSet(prefix))
 }
 
@@ -106,11 +84,14 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	if err := errors.Join(f.computeFlags.check(f.quiet), f.resumeFlags.check(cmd)); err != nil {
 		return err
 	}
+	if f.tuneOnly && f.checkpoint == 0 {
+		return usagef("--tune-only: cannot be combined with --checkpoint=0, which saves no trials")
+	}
 	if f.otherProgram && f.resume == "" {
 		return usagef("--allow-other-program: needs --resume")
 	}
 	p := f.display(cmd, f.quiet)
-	d, watched, err := f.open(cmd, args, sets, p)
+	d, err := f.open(cmd, args, sets, p)
 	if errors.Is(err, rundir.ErrComplete) {
 		return f.alreadyComplete(cmd, err)
 	}
@@ -120,6 +101,9 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	defer func() { err = d.Close(err) }()
 
 	waitsForRounds(cmd.Context())
+	if f.tuneOnly {
+		return f.tune(cmd, d, p)
+	}
 	err = d.Run(cmd.Context())
 	p.end()
 	p.note(results.ProgramTimeText(d.Writer.Runs()))
@@ -128,49 +112,58 @@ func (f *runFlags) run(cmd *cobra.Command, args []string, sets []string) (err er
 	}
 	switch {
 	case experiment.Interrupted(err):
-		return errors.Join(f.interrupted(cmd, d, err), watched.write(f.text(cmd)))
+		return f.interrupted(cmd, d, err)
 	case err != nil:
 		return err
 	}
-	return f.conclude(cmd, d, watched)
+	return f.conclude(cmd, d)
 }
 
 // open creates the run directory of a scenario, or opens that of an unfinished run.
-func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string, p *progress) (*into.Directory, *watch, error) {
+func (f *runFlags) open(cmd *cobra.Command, args []string, sets []string,
+	p *progress) (d *into.Directory, err error) {
 	o := f.directoryFlags.options(f.line)
 	o.Compute, o.Permit, o.Every = f.computeFlags.options(cmd), f.permit(cmd), f.every()
-	o.Compute.Progress = p.update
+	o.Compute.Progress, o.Over = p.update, f.over
 	var s *scenario.Scenario
 	if len(args) > 0 {
-		var err error
 		if s, err = scenario.Load(args[0], sets); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if f.resume != "" {
-		d, err := f.reopen(f.notes(cmd), s, o)
-		return d, nil, err
+		d, err = f.reopen(f.notes(cmd), s, o)
+		return d, err
 	}
 	printNotes(f.notes(cmd), s)
-	watched, err := f.timeline.plan(cmd.Flags(), s)
-	if err != nil {
-		return nil, nil, err
-	}
 	if err := checkRuns(cmd.Context(), f.notes(cmd), s); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	figures := 0.0
-	if !f.noFigures {
+	if !f.noFigures && !f.tuneOnly {
 		figures = experiment.FigureSeconds(s.Experiments)
 	}
-	o.Compute.Journal, o.Compute.Estimate = watched.journal(), p.estimate(figures, f.workers)
-	d, err := into.Create(s, o)
-	return d, watched, err
+	o.Compute.Estimate = p.estimate(figures, f.workers)
+	d, err = into.Create(s, o)
+	return d, err
 }
 
-// conclude prints the summary and the timelines of runs that are complete.
-func (f *outputFlags) conclude(cmd *cobra.Command, d *into.Directory, watched *watch) error {
-	return errors.Join(d.Undrawn, f.summarize(cmd, d), watched.write(f.text(cmd)), stalls(d.Writer.Runs()))
+// conclude prints the summary of runs that are complete.
+func (f *outputFlags) conclude(cmd *cobra.Command, d *into.Directory) error {
+	return errors.Join(d.Undrawn, f.summarize(cmd, d), endingOf(d))
+}
+
+// endingOf returns the error of runs that stalled, or of results that are not settled, for which stalled runs count.
+func endingOf(d *into.Directory) error {
+	switch {
+	case d.Unsettled:
+		return fmt.Errorf("%w; more seeds: fedsim settle --resume %s --max-seeds N", errUnsettled,
+			quote.Shell(d.Writer.Dir()))
+	case d.Scenario.Settings.Run.Seeds.UntilCertain():
+		return nil
+	default:
+		return stalls(d.Writer.Runs())
+	}
 }
 
 // interrupted prints the summary of the results that an interrupted run has saved, and returns
@@ -187,114 +180,54 @@ func (f *outputFlags) interrupted(cmd *cobra.Command, d *into.Directory, interru
 	if err := f.summarize(cmd, d); err != nil {
 		return err
 	}
-	outcome := fmt.Sprintf("interrupted with %d of %d runs finished; results so far: %s", into.Finished(d.Writer.Runs()), experiment.Total(s.Experiments), d.Writer.Dir())
-	if resumable {
-		outcome += "; " + d.Hint()
+	of := " runs"
+	if total := experiment.Total(s.Experiments); total > 0 {
+		of = fmt.Sprintf(" of %d runs", total)
 	}
-	return interrupted{outcome, interrupt}
+	text := fmt.Sprintf("interrupted with %d%s finished; results so far: %s", into.Finished(d.Writer.Runs()), of,
+		d.Writer.Dir())
+	if resumable {
+		text += "; " + d.Hint()
+	}
+	return interrupted{text, interrupt}
 }
 
 // summarize prints the summary in the format of the flags.
 func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 	w, runs := d.Writer, d.Writer.Runs()
+	if f.brief != nil {
+		return f.brief(d)
+	}
 	if f.json {
-		return plainjson.Print(cmd.OutOrStdout(), newSummary(d.Scenario, d.State, w.Dir(), runs, w.Absent(), d.Tables, d.Figures))
+		return plainjson.Print(cmd.OutOrStdout(),
+			newSummary(d.Scenario, d.State, w.Dir(), runs, w.Absent(), d.Tables, d.Figures))
 	}
-	width, table := textWidth(), results.Summarize(runs, d.Scenario.Targets())
-	var b strings.Builder
-	if f.all {
-		b.WriteString(table.Text(width) + descriptions(d.Scenario, width) + tablesText(d.Tables) + results.ErrorsText(runs, width) +
-			ranksText(d.Ranks) + results.SearchedText(runs, width) + results.EdgesText(runs) + droppedText(runs))
-	} else {
-		b.WriteString(table.Short(width) + descriptions(d.Scenario, width) + tablesText(d.Tables) + shortErrors(runs, width) + ranksText(d.Ranks) +
-			shortEdges(runs) + droppedText(runs))
-		if len(runs) > 0 {
-			fmt.Fprintf(&b, "\nall tables: fedsim results show %s\n", quote.Shell(w.Dir()))
-		}
+	text := into.Sections(d.Scenario, runs, false).Text(textWidth())
+	text += pathsText(d, d.Figures)
+	if len(runs) > 0 {
+		text += fmt.Sprintf("more:    fedsim show %s --all\n", quote.Shell(w.Dir()))
 	}
-	return printText(f.text(cmd), b.String()+pathsText(d, d.Figures))
+	return printText(f.text(cmd), text)
 }
 
-// descriptions returns what experiments say about themselves.
-func descriptions(s *scenario.Scenario, width int) (text string) {
-	for _, e := range s.Experiments {
-		if e.Description != "" {
-			text += "\n" + columns.Wrap(e.Name+": "+e.Description, width, 0) + "\n"
-		}
-	}
-	return text
-}
-
-// shortErrors returns the errors at the end with their uncertainty, without those of experiments
-// that P compares.
-func shortErrors(runs []results.Run, width int) string {
-	runs = slices.Clone(runs)
-	for _, e := range results.Summarize(runs, nil).Experiments {
-		if e.ByP {
-			runs = slices.DeleteFunc(runs, func(r results.Run) bool { return r.Experiment == e.Experiment })
-		}
-	}
-	return results.ErrorsText(runs, width)
-}
-
-// shortEdges lists the tuned values at an edge, or says how many there are.
-func shortEdges(runs []results.Run) string {
-	n := 0
-	for _, x := range results.EdgesOf(runs) {
-		n += len(x.Edges)
-	}
-	if n < 4 {
-		return results.EdgesText(runs)
-	}
-	return fmt.Sprintf("\ntuned to an edge of the values tried: %d options (docs/tuning.md; --all)\n", n)
-}
-
-func tablesText(made []*into.Table) (text string) {
-	for _, t := range made {
-		text += t.Text(textWidth())
-	}
-	return text
-}
-
-func ranksText(made []*into.Ranking) (text string) {
-	for _, t := range made {
-		text += t.Text(textWidth())
-	}
-	return text
-}
-
-// droppedText names the rows of data files that the runs are without, since values were missing.
-func droppedText(runs []results.Run) (text string) {
-	noted := map[string]bool{}
-	for i := range runs {
-		if d := runs[i].Data; d != nil && d.DroppedRows > 0 && !noted[d.Name] {
-			noted[d.Name] = true
-			text += fmt.Sprintf("missing: %d rows of %s are left out; \"fedsim data describe\" counts the missing values by column\n",
-				d.DroppedRows, quote.Text(d.Name))
-		}
-	}
-	return text
-}
-
-// pathsText lists the paths of a run directory, its figures and tables, and its absent runs.
+// pathsText lists the paths of a run directory, its figures and tables with their formats, and its absent runs.
 func pathsText(d *into.Directory, figures []string) string {
 	var b strings.Builder
 	dir := d.Writer.Dir()
-	fmt.Fprintf(&b, "\nresults: %s\n", dir)
-	for _, name := range figures {
-		fmt.Fprintf(&b, "figure:  %s\n", filepath.Join(dir, "figures", name))
-	}
-	table := func(name string) { fmt.Fprintf(&b, "table:   %s\n", filepath.Join(dir, "tables", name)) }
-	for _, t := range d.Tables {
-		for _, file := range t.Files() {
-			table(file.Name)
+	fmt.Fprintf(&b, "\nresults: %s", dir)
+	list := func(word, folder string, names []string) {
+		for i, name := range names {
+			stem := strings.TrimSuffix(name, filepath.Ext(name))
+			if i > 0 && strings.TrimSuffix(names[i-1], filepath.Ext(names[i-1])) == stem {
+				fmt.Fprintf(&b, " %s", filepath.Ext(name))
+			} else {
+				fmt.Fprintf(&b, "\n%-8s %s", word+":", filepath.Join(dir, folder, name))
+			}
 		}
 	}
-	for _, t := range d.Ranks {
-		for _, file := range t.Files() {
-			table(file.Name)
-		}
-	}
+	list("figure", "figures", figures)
+	list("table", "tables", d.Tables)
+	b.WriteByte('\n')
 	if absent := d.Writer.Absent(); len(absent) > 0 {
 		fmt.Fprintf(&b, "absent:  %s\n", absentText(absent))
 	}

@@ -12,7 +12,7 @@ import (
 	"fedsim/results/rundir"
 )
 
-// runState is the status of a run directory (docs/json.md).
+// runState is the status of a run directory (docs/reference/json.md).
 type runState struct {
 	Kind      string        `json:"kind"` // "run"
 	Directory string        `json:"directory"`
@@ -33,6 +33,7 @@ type runUnderWay struct {
 
 // What to do next.
 const (
+	nextWait   = "wait"
 	nextResume = "resume"
 	nextReport = "report"
 )
@@ -41,7 +42,8 @@ func lookAtRun(dir string) (subject, error) {
 	s := runState{Kind: "run", Directory: dir}
 	l, err := rundir.ReadLive(dir)
 	if errors.Is(err, rundir.ErrForeign) || errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w: it must have a plan (fedsim plan) or a run (fedsim run)", dir, rundir.ErrForeign)
+		return nil,
+			fmt.Errorf("%s: %w: it must have a plan (fedsim plan) or a run (fedsim run)", dir, rundir.ErrForeign)
 	}
 	if err != nil {
 		return nil, err
@@ -77,7 +79,9 @@ func (s runState) ended() (bool, error) {
 	case s.State == rundir.Complete:
 		return true, nil
 	default:
-		return true, fmt.Errorf("%s: the run is unfinished and no process works on it: resume it with fedsim run --resume %s", s.Directory, quote.Shell(s.Directory))
+		return true,
+			fmt.Errorf("%s: the run is unfinished and no process works on it: resume it with fedsim run --resume %s",
+				s.Directory, quote.Shell(s.Directory))
 	}
 }
 
@@ -93,26 +97,28 @@ func (s runState) line() (counts, more string) {
 }
 
 func (s runState) text(width int) string {
-	state := map[rundir.Status]string{rundir.Writing: "a process writes to it", rundir.Stopped: "unfinished; no process writes to it"}[s.Status]
+	state := map[rundir.Status]string{rundir.Writing: "a process writes to it",
+		rundir.Stopped: "unfinished; no process writes to it"}[s.Status]
 	if s.Status == rundir.Finished {
 		state = string(s.State)
 	}
 	counts, _ := s.line()
 	var b strings.Builder
-	b.WriteString(columns.Entries([]string{"state:", "runs:"}, []string{state, strings.TrimPrefix(counts, "runs: ")}, width))
+	b.WriteString(columns.Entries([]string{"state:", "runs:"}, []string{state, strings.TrimPrefix(counts, "runs: ")},
+		width))
 	next := map[string]string{
-		nextWait:   "wait; fedsim serve " + quote.Shell(s.Directory) + " shows the curves",
+		nextWait:   "wait; fedsim report " + quote.Shell(s.Directory) + " --live shows the curves",
 		nextResume: "fedsim run --resume " + quote.Shell(s.Directory),
 		nextReport: "fedsim report " + quote.Shell(s.Directory),
 	}[s.Next]
 	b.WriteString("next:   " + next + "\n")
-	if len(s.UnderWay) == 0 {
-		return b.String()
+	if n := len(s.UnderWay); n > 0 {
+		under := columns.Section{Title: "under way"}
+		for _, u := range s.UnderWay[:min(n, columns.MostShown)] {
+			under.Notes = append(under.Notes, columns.Middle(u.Run, width-20)+": "+count(u.Rounds, "round"))
+		}
+		under.Notes = append(under.Notes, columns.More(n, "fedsim show --json")...)
+		b.WriteString("\n" + columns.Sections{under}.Text(width))
 	}
-	b.WriteString("\nunder way\n")
-	for _, u := range s.UnderWay[:min(len(s.UnderWay), mostShown)] {
-		fmt.Fprintf(&b, "  %s  %s\n", middle(u.Run, width-20), count(u.Rounds, "round"))
-	}
-	more(&b, len(s.UnderWay))
 	return b.String()
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"flag"
@@ -15,12 +16,15 @@ import (
 	"testing"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/scenarios"
 )
 
 var (
-	base          = flag.String("base", "", "an earlier binary of fedsim, whose results TestSame compares with those of this tree")
-	sameScenarios = flag.String("same-scenarios", "", "scenarios of TestSame, separated by commas; empty: all shipped scenarios")
+	base = flag.String("base", "",
+		"an earlier binary of fedsim, whose results TestSame compares with those of this tree")
+	sameScenarios = flag.String("same-scenarios", "",
+		"scenarios of TestSame, separated by commas or spaces; empty: all shipped scenarios")
 )
 
 // TestSame runs the shipped scenarios, shortened, with an earlier binary and with this tree.
@@ -31,14 +35,17 @@ func TestSame(t *testing.T) {
 	if *base == "" {
 		t.Skip("make same BASE=PROGRAM runs this test")
 	}
-	earlier, err := filepath.Abs(*base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	earlier := expect.Value(filepath.Abs(*base))(t)
 	dir := t.TempDir()
 	programs := []string{earlier, "fedsim"}
+	wanted := strings.FieldsFunc(*sameScenarios, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, name := range wanted {
+		if !slices.Contains(scenarios.Names(), name) {
+			t.Errorf("no shipped scenario is named %q", name)
+		}
+	}
 	for _, info := range scenarios.Shipped() {
-		if *sameScenarios != "" && !slices.Contains(strings.Split(*sameScenarios, ","), info.Name) {
+		if wanted != nil && !slices.Contains(wanted, info.Name) {
 			continue
 		}
 		t.Run(info.Name, func(t *testing.T) {
@@ -56,21 +63,18 @@ func TestSame(t *testing.T) {
 					arguments = append(arguments, "--set", set)
 				}
 				summary, err := exec.Command(program, arguments...).Output()
-				if err != nil {
-					t.Fatalf("%s %v: %v", program, arguments, err)
-				}
+				expect.Must(t, err == nil, "%s %v: %v", program, arguments, err)
 				if found[i], err = contentOf(program, made); err != nil {
 					t.Fatal(err)
 				}
-				if err := commandsInto(found[i], program, made, summary); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, commandsInto(found[i], program, made, summary))
 				os.RemoveAll(made)
 			}
 			for _, name := range slices.Sorted(maps.Keys(found[0])) {
 				if want, got := found[0][name], found[1][name]; got != want {
 					row := 0
-					for wants, gots := strings.Split(want, "\n"), strings.Split(got, "\n"); row < min(len(wants), len(gots))-1 && wants[row] == gots[row]; row++ {
+					for wants, gots := strings.Split(want, "\n"),
+						strings.Split(got, "\n"); row < min(len(wants), len(gots))-1 && wants[row] == gots[row]; row++ {
 					}
 					t.Errorf("%s differs from line %d on", name, row+1)
 				}
@@ -83,15 +87,16 @@ func TestSame(t *testing.T) {
 // the program is older than the renamed keys and does not know them.
 func namedFor(program, name string, sets []string) []string {
 	named := slices.Clone(sets)
-	for _, f := range scenario.Keys(nil) {
+	for _, k := range scenario.RetiredKeys() {
 		for i, set := range named {
-			value, ok := strings.CutPrefix(set, f.Key+"=")
-			if !ok || f.Was == "" {
+			former := strings.Replace(set, k.New, k.Old, 1)
+			if k.New == "" || !strings.HasPrefix(set, k.New+"=") && !strings.Contains(set, `"`+k.New+`"=`) {
 				continue
 			}
-			out, _ := exec.Command(program, "run", name, "--set", set, "--set", "run.rounds=-1").CombinedOutput() // refused
-			if strings.Contains(string(out), "unknown key "+f.Key) {
-				named[i] = f.Was + "=" + value
+			// refused
+			out, _ := exec.Command(program, "run", name, "--set", k.New+"=0", "--set", "run.rounds=-1").CombinedOutput()
+			if strings.Contains(string(out), "unknown key ") {
+				named[i] = former
 			}
 		}
 	}
@@ -134,10 +139,16 @@ func contentOf(program, dir string) (map[string]string, error) {
 	for _, r := range manifest.Runs {
 		found["hashes of "+r.ID] = fmt.Sprintf("events %s, model %s", r.EventHash, r.ModelHash)
 	}
-	for _, table := range []string{"rounds", "runs", "devices", "clients", "metrics"} {
-		out, err := exec.Command(program, "results", "export", dir, "--table", table).Output()
+	for _, table := range []string{"rounds", "runs", "devices", "client_values", "clients", "metrics"} {
+		out, err := exec.Command(program, "export", dir, table).Output()
+		if err != nil { // a program from before this command
+			out, err = exec.Command(program, "results", "export", dir, "--table", table).Output()
+		}
 		if err != nil {
 			continue // the run has no such table
+		}
+		if table == "clients" && bytes.HasPrefix(out, []byte("run,")) {
+			table = "client_values" // of earlier versions
 		}
 		out = []byte(presentNames(table, string(out)))
 		if err := columnsInto(found, table, string(out)); err != nil {
@@ -230,7 +241,8 @@ func fieldsInto(found map[string]string, path string, value any) {
 }
 
 // formerMetrics are names of metrics: of all rows and clients, or of a statistic over clients.
-var formerMetrics = regexp.MustCompile(`\b((?:[a-z0-9_]*_)?(?:error|accuracy|loss))(_mean|_weighted|_[a-z][a-z0-9]+)?\b`)
+var formerMetrics = regexp.MustCompile(
+	`\b((?:[a-z0-9_]*_)?(?:error|accuracy|loss))(_mean|_weighted|_[a-z][a-z0-9]+)?\b`)
 
 // presentNames gives metrics of versions without errors by rows the names that they have now, in a table: their
 // errors were means over clients, and their weighted statistics are by rows.
@@ -300,7 +312,8 @@ func columnsInto(found map[string]string, name, text string) error {
 		for _, record := range records[1:] {
 			values = append(values, record[c])
 		}
-		if text := strings.Join(values, "\n"); strings.Trim(text, "\n") != "" { // a version may leave out what no run has
+		// a version may leave out what no run has
+		if text := strings.Join(values, "\n"); strings.Trim(text, "\n") != "" {
 			found[name+": "+head] = text
 		}
 	}

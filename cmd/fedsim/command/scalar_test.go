@@ -110,7 +110,8 @@ func (s *scalar) answer(line []byte) string {
 		if s.has("rounds-only") {
 			can = ""
 		}
-		hello := `{"v":1,"name":"scalar","can":[` + can + `],"metrics":[{"split":"train","name":"loss","better":"lower"},{"split":"test","name":"accuracy","better":"higher"}]}`
+		hello := `{"v":1,"name":"scalar","can":[` + can + `],"metrics":[{"split":"train","name":"loss",` +
+			`"better":"lower"},{"split":"test","name":"accuracy","better":"higher"}]}`
 		if s.has("version") {
 			hello = strings.Replace(hello, `"v":1`, `"v":2`, 1)
 		}
@@ -123,7 +124,8 @@ func (s *scalar) answer(line []byte) string {
 		if err := json.Unmarshal(q.Clients, &n); err != nil {
 			panic(err)
 		}
-		r = &scalarRun{Seed: q.Seed, Counts: make([]int, n), Tentative: map[int]float64{}, Sent: map[int]float64{}, step: 0.5}
+		r = &scalarRun{Seed: q.Seed, Counts: make([]int, n), Tentative: map[int]float64{}, Sent: map[int]float64{},
+			step: 0.5}
 		if q.Options.Step != nil {
 			r.step = *q.Options.Step
 		}
@@ -349,7 +351,8 @@ func (s *scalar) evaluate(r *scalarRun) string {
 	if s.has("no-hash") {
 		hash = ""
 	}
-	return fmt.Sprintf(`{"metrics":[{"split":"train","name":"loss","value":%s},{"split":"test","name":%q,"value":%s}],"clients":[{"split":"train","name":"loss","clients":%s,"values":%s}]%s}`,
+	return fmt.Sprintf(`{"metrics":[{"split":"train","name":"loss","value":%s},{"split":"test","name":%q,`+
+		`"value":%s}],"clients":[{"split":"train","name":"loss","clients":%s,"values":%s}]%s}`,
 		text(mean), name, value, text(devices), text(losses), hash)
 }
 

@@ -1,14 +1,9 @@
 package command
 
 import (
-	"errors"
-	"fmt"
-	"math"
-
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
-	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/columns"
 	"fedsim/internal/tools/plainjson"
@@ -18,12 +13,11 @@ import (
 func newScenarios() *cobra.Command {
 	return asGroup(&cobra.Command{
 		Use:   "scenarios",
-		Short: "List, show, check and describe scenarios",
+		Short: "List and print scenarios; print the schema for editors",
 		Example: `  fedsim scenarios list
   fedsim scenarios show quickstart > mine.toml
-  fedsim scenarios validate mine.toml
   fedsim scenarios schema > fedsim.schema.json`,
-	}, newScenariosList(), newScenariosShow(), newScenariosValidate(), newScenariosSchema())
+	}, newScenariosList(), newScenariosShow(), newScenariosSchema())
 }
 
 func newScenariosList() *cobra.Command {
@@ -45,7 +39,7 @@ func newScenariosList() *cobra.Command {
 			return printText(cmd.OutOrStdout(), columns.Entries(names, texts, textWidth()))
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (docs/json.md)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON (docs/reference/json.md)")
 	return cmd
 }
 
@@ -68,45 +62,6 @@ func newScenariosShow() *cobra.Command {
 	})
 }
 
-func newScenariosValidate() *cobra.Command {
-	return &cobra.Command{
-		Use:   "validate FILE...",
-		Short: "Check scenarios and count their runs",
-		Long: `Check scenarios and count their experiments, runs and tables. All errors are
-reported, each with file, line and column. Deadlines that no device can meet are
-rejected at every point of sweeps, samples and tuning grids, and rounds of more than
-1e9 local steps are noted. Data files are not opened: settings that do not fit the
-devices of the data are rejected when the scenario runs.`,
-		Example:           "  fedsim scenarios validate mine.toml scenarios/*.toml",
-		Args:              takes(1, math.MaxInt, "one or more scenarios (files or names of shipped scenarios)"),
-		ValidArgsFunction: completeScenario,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var wrong config.Errors
-			var refused error
-			for _, name := range args {
-				s, err := scenario.Load(name, nil)
-				if problems, ok := errors.AsType[config.Errors](err); ok {
-					wrong.Merge(problems)
-					continue
-				}
-				if err != nil {
-					return err
-				}
-				printNotes(cmd.ErrOrStderr(), s)
-				if err := checkRuns(cmd.Context(), cmd.ErrOrStderr(), s); err != nil {
-					refused = errors.Join(refused, err)
-					continue
-				}
-				text := fmt.Sprintf("%s, %s", count(len(s.Experiments), "experiment"), count(experiment.Total(s.Experiments), "run"))
-				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", name, text); err != nil {
-					return err
-				}
-			}
-			return errors.Join(wrong.Err(), refused)
-		},
-	}
-}
-
 func newScenariosSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
@@ -117,8 +72,7 @@ Schema for TOML completes and explains the keys of a file that starts with the l
 
   #:schema fedsim.schema.json
 
-The schema does not check ranges or combinations of keys; use "fedsim scenarios
-validate".`,
+The schema does not check ranges or combinations of keys; use "fedsim check".`,
 		Example: "  fedsim scenarios schema > fedsim.schema.json",
 		Args:    takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -30,6 +30,7 @@ var programs = map[string]func(){
 	"impatient":        impatient,
 	"unprivileged":     unprivileged,
 	"interrupt-at":     interruptAt,
+	"interrupt-saved":  interruptSaved,
 	"interrupt-after":  interruptAfterRun,
 	"interrupt-itself": interruptItself,
 	"browse":           browse,

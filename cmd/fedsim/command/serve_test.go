@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fedsim/internal/rooms/report"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -92,30 +93,24 @@ features = 50
 rows_min = 200
 rows_max = 300
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [devices]
-battery_wh = -1
+battery.wh = "mains"
 [run]
 rounds = 10_000_000
 max_time_s = %s
 [methods.mocha]
 `
 	// The first run would take hours; the last ends at once.
-	filetest.Write(t, scenario, fmt.Appendf(nil, text, "0"))
-	server := exec.Command("fedsim", "serve", dir)
+	filetest.Write(t, scenario, fmt.Appendf(nil, text, "1e9"))
+	server := exec.Command("fedsim", "report", dir, "--live")
 	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, server.Start())
 	defer func() { _ = server.Process.Kill() }() // it has ended unless the test failed
 	url := printedURL(bufio.NewReader(out))
 	answer, err := http.Get(url + "events")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer answer.Body.Close()
 	events := make(chan string, 1000)
 	go func() {
@@ -140,7 +135,8 @@ max_time_s = %s
 					return
 				}
 				// The directory is absent between the deletion of the old run and the start.
-				if e != "changed writing" && e != "changed stopped" && e != "changed finished" && e != "changed absent" {
+				if e != "changed writing" && e != "changed stopped" && e != "changed finished" &&
+					e != "changed absent" {
 					t.Fatalf("event %q, waiting for %q", e, want)
 				}
 			case <-late:
@@ -150,31 +146,23 @@ max_time_s = %s
 	}
 	data := func() (r report.Report) {
 		t.Helper()
-		answer, err := http.Get(url + "data")
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := expect.Value(http.Get(url + "data"))(t)
 		defer answer.Body.Close()
-		if err := json.NewDecoder(answer.Body).Decode(&r); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.NewDecoder(answer.Body).Decode(&r))
 		return r
 	}
 
 	run := exec.Command("fedsim", "run", scenario, "--out", dir, "-q", "--checkpoint=0.1", "--workers=1")
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, run.Start())
 	until("changed writing")
 	until("changed writing")
 	before := data()
 	until("changed writing")
-	if after := data(); before.State != rundir.Running || len(after.Runs) != 1 || after.Runs[0].Status != results.UnderWay || after.Rows <= before.Rows {
+	if after := data(); before.State != rundir.Running || len(after.Runs) != 1 ||
+		after.Runs[0].Status != results.UnderWay || after.Rows <= before.Rows {
 		t.Errorf("while it runs: %s, %d rows, then %d", before.State, before.Rows, after.Rows)
 	}
-	if err := run.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, run.Process.Kill())
 	_ = run.Wait() // it was killed
 	until("finished stopped")
 	if r := data(); r.State != rundir.Incomplete || r.Runs[0].Status != results.Interrupted {
@@ -182,13 +170,9 @@ max_time_s = %s
 	}
 
 	run = exec.Command("fedsim", "run", "--resume", dir, "-q", "--workers=1")
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, run.Start())
 	until("changed writing")
-	if err := run.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, run.Process.Signal(os.Interrupt))
 	_ = run.Wait() // 75
 	until("finished finished")
 	if r := data(); r.State != rundir.Incomplete {
@@ -204,9 +188,7 @@ max_time_s = %s
 		t.Errorf("overwritten: %s, %+v", r.State, r.Runs)
 	}
 
-	if err := server.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, server.Process.Signal(os.Interrupt))
 	rest, err := io.ReadAll(out)
 	if err := errors.Join(err, server.Wait()); err != nil || len(rest) > 0 {
 		t.Errorf("interrupted: %v, %q", err, rest)

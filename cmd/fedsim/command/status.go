@@ -13,7 +13,6 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/clusters/work"
 	"fedsim/internal/rooms/traces"
 	"fedsim/internal/tools/quote"
 	"fedsim/results/rundir"
@@ -25,6 +24,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2  // usage or configuration
 	exitStalled     = 3  // a run cannot end: no device can act again, or virtual time is exhausted
+	exitUnsettled   = 4  // the seeds that were allowed did not make the results certain
 	exitInterrupted = 75 // EX_TEMPFAIL of sysexits.h: resume
 )
 
@@ -42,8 +42,14 @@ func status(err error) int {
 	if isStalled(err) {
 		return exitStalled
 	}
+	if errors.Is(err, errUnsettled) {
+		return exitUnsettled
+	}
 	return exitFailed
 }
+
+// errUnsettled ends a command whose output names the comparisons that are not settled.
+var errUnsettled = errors.New("not settled")
 
 // isStalled reports whether err consists only of stalled runs.
 func isStalled(err error) bool {
@@ -68,8 +74,11 @@ func isUsage(err error) bool {
 	if _, ok := errors.AsType[config.Problem](err); ok {
 		return true
 	}
-	return slices.ContainsFunc([]error{rundir.ErrExists, rundir.ErrUnfinished, rundir.ErrForeign, work.ErrNoPlan, into.ErrOther, into.ErrDriven},
-		func(usage error) bool { return errors.Is(err, usage) })
+	usages := []error{rundir.ErrExists, rundir.ErrUnfinished, rundir.ErrForeign, into.ErrOther, into.ErrDriven}
+	for _, kind := range directoryKinds {
+		usages = append(usages, kind.none)
+	}
+	return slices.ContainsFunc(usages, func(usage error) bool { return errors.Is(err, usage) })
 }
 
 // printNotes prints the notes of a scenario, and what its runs use in place of missing files.
@@ -135,7 +144,7 @@ func parsedFile(err error) string {
 
 // printLine prints a line; positioned reports whether it starts with a position.
 func printLine(w io.Writer, text string, positioned bool) {
-	if !positioned {
+	if !positioned && !strings.HasPrefix(text, "fedsim ") { // the name of a command
 		text = "fedsim: " + text
 	}
 	// An error of standard error cannot be reported anywhere.

@@ -43,7 +43,7 @@ func newSubmit() *cobra.Command {
   slurm       a job array of Slurm (sbatch)
   kubernetes  an indexed Job of Kubernetes (kubectl)
 
-All tasks are the same worker ("fedsim work DIR --no-wait"), by default one for
+All tasks are the same worker ("fedsim plan work DIR --no-wait"), by default one for
 each five minutes of work on one core. If nothing is missing, nothing is sent.
 Groups that failed are tried again.
 
@@ -56,10 +56,10 @@ The limit of time of a task is ten minutes and twice its share of the estimates.
 Its memory is one and a half times the estimate of the largest group, and 256 MiB.
 
 The exit status of local is 75 if it is interrupted. The same command continues.`,
-		Example: `  fedsim submit plans/lte --engine local
-  fedsim submit plans/lte --engine slurm --tasks 40 -- --partition=short
-  fedsim submit plans/lte --engine slurm --print > job.sh
-  fedsim submit plans/lte --engine kubernetes -- --image=fedsim --claim=plans`,
+		Example: `  fedsim plan submit plans/lte --engine local
+  fedsim plan submit plans/lte --engine slurm --tasks 40 -- --partition=short
+  fedsim plan submit plans/lte --engine slurm --print > job.sh
+  fedsim plan submit p --engine kubernetes -- --image=fedsim --claim=plans`,
 		Args:              beforeDash(takes(1, 1, "one plan directory")),
 		ValidArgsFunction: first(completeDirectory),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,11 +67,11 @@ The exit status of local is 75 if it is interrupted. The same command continues.
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.engine, "engine", "", "engine: "+strings.Join(engines(), ", "))
+	flags.StringVar(&f.engine, "engine", "", "`NAME` "+strings.Join(engines(), ", "))
 	completeFlag(cmd, "engine", oneOf(engines()))
-	flags.StringVar(&f.template, "template", "", "file with the template of an engine of your own")
-	flags.IntVar(&f.tasks, "tasks", 0, "number of tasks of the scheduler, each a worker (not learning tasks); 0: see above, of local one for each core")
-	flags.IntVar(&f.cores, "cores", 1, "cores of a task")
+	flags.StringVar(&f.template, "template", "", "`FILE` template of an engine of your own")
+	flags.IntVar(&f.tasks, "tasks", 0, "`N` tasks, each a worker (default: see above; of local one for each core)")
+	flags.IntVar(&f.cores, "cores", 1, "`N` cores of a task")
 	flags.BoolVar(&f.print, "print", false, "print what would be submitted, and do nothing")
 	f.programs.addAllow(cmd)
 	return cmd
@@ -110,7 +110,8 @@ func (f *submitFlags) find() (*submit.Engine, error) {
 	case f.engine == "":
 		return nil, usagef("--engine is missing: must be one of %s", strings.Join(engines(), ", "))
 	case f.engine == engineLocal && f.print:
-		return nil, usagef("--print cannot be combined with --engine %s, which starts workers without a script", engineLocal)
+		return nil,
+			usagef("--print cannot be combined with --engine %s, which starts workers without a script", engineLocal)
 	case f.engine == engineLocal:
 		return nil, nil
 	}
@@ -148,7 +149,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, dir string, options []string) e
 		if f.print { // a script, which is empty then
 			out = cmd.ErrOrStderr()
 		}
-		return printf(out, "nothing is missing: all %s are done; next: fedsim merge %s\n",
+		return printf(out, "nothing is missing: all %s are done; next: fedsim plan merge %s\n",
 			count(of.state.Groups.Total, "group"), quote.Shell(dir))
 	}
 	if engine == nil && len(options) > 0 {
@@ -199,8 +200,9 @@ func (f *submitFlags) job(of *submission) (*submit.Job, error) {
 		}
 	}
 	p, programs := of.Plan, len(programsOf(of.Scenario)) > 0
-	j := &submit.Job{ID: p.Sum[:16], Name: jobName(p.Name), Version: p.Version, Cores: f.cores, Binary: binary, Dir: dir, Here: here, Data: folder, AllowExternal: programs}
-	j.Command = []string{binary, "work", dir, "--workers", strconv.Itoa(f.cores), "--no-wait"}
+	j := &submit.Job{ID: p.Sum[:16], Name: jobName(p.Name), Version: p.Version, Cores: f.cores, Binary: binary,
+		Dir: dir, Here: here, Data: folder, AllowExternal: programs}
+	j.Command = []string{binary, "plan", "work", dir, "--workers", strconv.Itoa(f.cores), "--no-wait"}
 	if programs {
 		j.Command = append(j.Command, "--allow-external")
 	}
@@ -214,11 +216,13 @@ func jobName(name string) string {
 }
 
 // begin lets workers try failed groups again, and notes the groups that run now.
-func (of *submission) begin(cmd *cobra.Command) error {
-	if n := of.state.Groups.Running; n > 0 {
-		printLine(cmd.ErrOrStderr(), fmt.Sprintf("note: %d of %s run now; they are sent too, and a worker does what nobody is at", n, count(of.groups, "missing group")), false)
+func (s *submission) begin(cmd *cobra.Command) error {
+	if n := s.state.Groups.Running; n > 0 {
+		printLine(cmd.ErrOrStderr(),
+			fmt.Sprintf("note: %d of %s run now; they are sent too, and a worker does what nobody is at", n,
+				count(s.groups, "missing group")), false)
 	}
-	return of.view.Retry()
+	return s.view.Retry()
 }
 
 func (f *submitFlags) send(cmd *cobra.Command, engine *submit.Engine, of *submission, j *submit.Job) error {
@@ -276,7 +280,8 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission) error {
 		return err
 	}
 	dir := quote.Shell(of.Path())
-	printLine(cmd.ErrOrStderr(), fmt.Sprintf("%s begin; \"fedsim status %s --watch\" shows how far they are", count(n, "worker"), dir), false)
+	printLine(cmd.ErrOrStderr(),
+		fmt.Sprintf("%s begin; \"fedsim show %s --watch\" shows how far they are", count(n, "worker"), dir), false)
 	w := workFlags{computeFlags: computeFlags{workers: f.cores}}
 	w.quiet, w.checkpoint = true, checkpointEvery
 	failed := w.start(cmd, of.Dir, n)
@@ -286,10 +291,13 @@ func (f *submitFlags) local(cmd *cobra.Command, of *submission) error {
 		return err
 	case state.Complete():
 		printError(cmd.ErrOrStderr(), failed) // others did what this worker could not
-		return printf(cmd.OutOrStdout(), "done: %s by %s; next: fedsim merge %s\n",
+		return printf(cmd.OutOrStdout(), "done: %s by %s; next: fedsim plan merge %s\n",
 			count(of.groups, "group"), count(n, "worker"), dir)
 	case cmd.Context().Err() != nil:
-		return interrupted{fmt.Sprintf("interrupted: %s left; the same command continues", count(state.Groups.Total-state.Groups.Done, "group")), context.Canceled}
+		return interrupted{
+			fmt.Sprintf("interrupted: %s left; the same command continues",
+				count(state.Groups.Total-state.Groups.Done, "group")), context.Canceled,
+		}
 	default:
 		return failed
 	}

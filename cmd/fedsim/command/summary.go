@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 
 	"fedsim/experiment"
 	"fedsim/experiment/into"
@@ -11,7 +12,7 @@ import (
 	"fedsim/results/rundir"
 )
 
-// summary is the JSON output of fedsim run (docs/json.md). Fields are added, and never
+// summary is the JSON output of fedsim run (docs/reference/json.md). Fields are added, and never
 // renamed or removed.
 type summary struct {
 	Scenario    string               `json:"scenario"`
@@ -47,7 +48,8 @@ type gridSummary struct {
 	Curves []experiment.Curve `json:"curves"`
 }
 
-func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []results.Run, absent []string, made []*into.Table, figures []string) summary {
+func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []results.Run,
+	absent, tables, figures []string) summary {
 	sum := summary{
 		Scenario: s.Name, State: state, Directory: dir, Absent: absent,
 		Edges: results.EdgesOf(runs), Searched: results.SearchedOf(runs),
@@ -55,7 +57,7 @@ func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []res
 	for _, name := range figures {
 		sum.Figures = append(sum.Figures, filepath.Join(dir, "figures", name))
 	}
-	errors, all := results.ErrorTables(runs), results.Summarize(runs, s.Targets())
+	errors, all := results.ErrorTables(runs), into.Summarize(s, runs)
 	sum.Messages = all.Messages()
 	for _, e := range all.Experiments {
 		of := experimentSummary{Name: e.Experiment, Vary: cmp.Or(e.Vary, results.VarySystem), First: e.Firsts()}
@@ -71,21 +73,18 @@ func newSummary(s *scenario.Scenario, state rundir.State, dir string, runs []res
 		}
 		sum.Experiments = append(sum.Experiments, of)
 	}
-	for _, r := range made {
-		sum.Tables = append(sum.Tables, newTableSummary(r, dir))
+	for _, g := range into.Tables(s, runs) {
+		t := tableSummary{Name: g.Name, Cells: slices.Concat(g.Cells...)}
+		for _, file := range (results.Sections{g.Section()}).Files() {
+			if slices.Contains(tables, file.Name) {
+				t.Files = append(t.Files, filepath.Join(dir, "tables", file.Name))
+			}
+		}
+		if len(t.Files) > 0 {
+			sum.Tables = append(sum.Tables, t)
+		}
 	}
 	return sum
-}
-
-func newTableSummary(r *into.Table, dir string) tableSummary {
-	t := tableSummary{Name: r.Name}
-	for _, file := range r.Files() {
-		t.Files = append(t.Files, filepath.Join(dir, "tables", file.Name))
-	}
-	for _, row := range r.Cells {
-		t.Cells = append(t.Cells, row...)
-	}
-	return t
 }
 
 func newGridSummaries(grids []experiment.Grid) []gridSummary {

@@ -51,7 +51,8 @@ func onTerminal() {
 		_, err := io.WriteString(terminal, answer)
 		return err
 	}}
-	if _, err := io.Copy(io.MultiWriter(os.Stderr, asked), terminal); err != nil && !errors.Is(err, syscall.EIO) { // the end
+	// the end
+	if _, err := io.Copy(io.MultiWriter(os.Stderr, asked), terminal); err != nil && !errors.Is(err, syscall.EIO) {
 		fail(err)
 	}
 	exitAs(cmd.Wait())

@@ -32,14 +32,21 @@ type theoryFlags struct {
 	outputFlags
 	target float64
 	seeds  int
+
+	twin     bool
+	rounds   int // of twin
+	optimize string
+	goal     string
 }
+
+func init() { ofRooms = append(ofRooms, newTheory) }
 
 // newTheory returns the command. The manifest records line, the command line.
 func newTheory(line []string) *cobra.Command {
 	f := theoryFlags{line: line}
 	cmd := takesOne(&cobra.Command{
 		Use:   "theory SCENARIO",
-		Short: "Compare the convergence of a scenario with the paper's theorems",
+		Short: "Compare a run with the theorems of the paper",
 		Long: `Compare the convergence of a scenario with the theorems of the paper.
 
 The command runs SCENARIO (a file or the name of a shipped scenario) for a single
@@ -59,16 +66,28 @@ Of methods whose clients send a gradient ("asgd", "ringmaster", "rennala", "resc
 theorems on the seconds until E|grad f(w)|^2 is at most the target, beside the measured time. A
 row says so where a theorem is not known.
 
-The command fails if a measurement exceeds its bound. It exits with status 3 if a
-run stalled; the rounds before the stall are compared. It cannot be resumed.`,
+With --twin the command runs SCENARIO without learning (run.mode = "timing"), and prints closed
+forms of throughput, staleness, the length of rounds, participants and energy, of each method and
+point, beside the simulated values with their standard errors and z, and how each holds: exact,
+asymptotic, approximate, or which key has no form (docs/theory.md). Of a sweep of one key,
+figures/theory-*.png and .svg show both. With --optimize KEY it evaluates the form over a grid of KEY,
+and simulates the best point, its neighbors, and the scenario as it stands.
+
+The command fails if a measurement exceeds its bound, or an exact form has |z| > 4. It exits
+with status 3 if a run stalled; the rounds before the stall are compared. It cannot be resumed.`,
 		Example: `  fedsim theory theory
   fedsim theory theory --target 0.01 --seeds 20 --set faults.drop_phase=upload
-  fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory`,
+  fedsim theory my.toml --set problem.loss=logistic --out runs/logistic-theory
+  fedsim theory quickstart --twin
+  fedsim theory my.toml --optimize federation.deadline_s --for joules`,
 	}, oneScenario, completeScenario, f.run)
 	addSet(cmd, &f.set, "")
 	flags := cmd.Flags()
-	flags.Float64Var(&f.target, "target", 0, "epsilon_D, the target for D(alpha) - D*; 0: n/1000 (m/1000 with loss_scaling \"mean\"); or that for |grad f(w)|^2; 0: a tenth of the first")
+	flags.Float64Var(&f.target, "target", 0,
+		"epsilon_D, the target for D(alpha) - D*; 0: n/1000 (m/1000 with loss_scaling \"mean\"); "+
+			"or that for |grad f(w)|^2; 0: a tenth of the first")
 	flags.IntVar(&f.seeds, "seeds", 0, "run with seeds 1 to N; 0: the seeds of the scenario")
+	f.addTwin(cmd)
 	f.directoryFlags.add(cmd, "runs/<scenario name>-theory")
 	f.computeFlags.add(cmd)
 	f.addQuiet(cmd)
@@ -82,6 +101,9 @@ func (f *theoryFlags) check() error {
 	case f.seeds < 0:
 		return usagef("--seeds=%d: must not be negative; 0 uses the seeds of the scenario", f.seeds)
 	default:
+		if err := f.checkTwin(); err != nil {
+			return err
+		}
 		return f.computeFlags.check(f.quiet)
 	}
 }
@@ -96,7 +118,15 @@ func (f *theoryFlags) sets() []string {
 		}
 		sets = append(sets, "run.seeds=["+strings.Join(seeds, ",")+"]")
 	}
-	return append(sets, "run.mode=learning", "run.outer=1", "run.eval_clients=0", "run.stop_at=0")
+	if f.twins() {
+		for _, key := range []string{"eval_clients", "stop_at", "max_time_s", "theta_every", "metric", "targets",
+			"client_metrics", "clients_every", "model"} { // of runs that learn
+			sets = append(sets, "run."+key+"=")
+		}
+		return append(sets, "run.mode=timing", "run.outer=1", "run.devices=false",
+			fmt.Sprintf("run.rounds=%d", f.rounds))
+	}
+	return append(sets, "run.mode=learning", "run.outer=1", "run.eval_clients=", "run.stop_at=")
 }
 
 // load loads the scenario. inSeconds says whether the theorems of its methods bound seconds.
@@ -106,10 +136,12 @@ func (f *theoryFlags) load(name string) (s *scenario.Scenario, inSeconds bool, e
 	}
 	for _, e := range s.Experiments {
 		if slices.ContainsFunc(e.Figures, func(f results.Figure) bool { return f.File == chartFile }) {
-			return nil, false, usagef("experiment %s: figure.file = %q: is the name of the figure of the bounds: choose another", e.Name, chartFile)
+			return nil, false,
+				usagef("experiment %s: figure.file = %q: is the name of the figure of the bounds: choose another",
+					e.Name, chartFile)
 		}
 	}
-	if experiment.InSeconds(s.Experiments) {
+	if f.twins() || experiment.InSeconds(s.Experiments) {
 		return s, true, nil
 	}
 	s, err = scenario.Load(name, append(f.sets(), "run.eval_every=1", "run.theta_every=1"))
@@ -120,10 +152,20 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if f.optimize != "" {
+		return f.search(cmd, name)
+	}
 	scenario, inSeconds, err := f.load(name)
 	if err != nil {
 		return err
 	}
+	return f.compare(cmd, scenario, inSeconds, nil)
+}
+
+// compare runs a scenario into a directory, and prints it beside the theorems, or the closed forms. report adds to
+// these; nil: nothing.
+func (f *theoryFlags) compare(cmd *cobra.Command, scenario *scenario.Scenario, inSeconds bool,
+	report func([]experiment.Twin) (string, error)) (err error) {
 	if f.out == "" {
 		f.out = filepath.Join("runs", scenario.Name+"-theory")
 	}
@@ -138,9 +180,13 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	defer func() { err = d.Close(err) }()
 	var found []experiment.Comparison
 	var timed []experiment.Timed
-	if inSeconds {
+	var twins []experiment.Twin
+	switch {
+	case f.twins():
+		twins, err = experiment.Twins(cmd.Context(), scenario.Experiments, d.Options())
+	case inSeconds:
 		timed, err = experiment.Seconds(cmd.Context(), scenario.Experiments, f.target, d.Options())
-	} else {
+	default:
 		found, err = experiment.Theory(cmd.Context(), scenario.Experiments, f.target, d.Options())
 	}
 	p.end()
@@ -156,7 +202,15 @@ func (f *theoryFlags) run(cmd *cobra.Command, name string) (err error) {
 	text, exceeded := tableText(timed, whereTimed, boundRows), late(timed)
 	var chart []string
 	var undrawn error
-	if !inSeconds {
+	switch {
+	case f.twins():
+		text, exceeded = twinText(twins), contradicted(twins)
+		chart, undrawn = drawTwins(d.Writer, twins)
+		if report != nil {
+			said, err := report(twins)
+			text, exceeded = text+said, errors.Join(exceeded, err)
+		}
+	case !inSeconds:
 		text, exceeded = tableText(found, where, theoryRows), broken(found)
 		chart, undrawn = drawTheory(d.Writer, found)
 	}
@@ -177,7 +231,8 @@ func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, erro
 	}
 	chart := plots.Chart{
 		File: chartFile, Title: "Distance from the optimum: bound and measurement",
-		XLabel: "rounds", YLabel: "D(α) − D*", Steps: true, Lines: []string{"bound", "corollary, measured θ", "measured mean"},
+		XLabel: "rounds", YLabel: "D(α) − D*", Steps: true,
+		Lines: []string{"bound", "corollary, measured θ", "measured mean"},
 		Bands: "band: lowest to highest of the runs",
 	}
 	for i := range found {
@@ -186,7 +241,8 @@ func drawTheory(w *rundir.Writer, found []experiment.Comparison) ([]string, erro
 		for h := range x {
 			x[h] = float64(h)
 		}
-		panel := plots.ChartPanel{Title: where(c), Lines: []plots.ChartLine{{X: x, Y: c.Curve}, {}, {X: x, Y: c.Mean, Low: c.Low, High: c.High}}}
+		panel := plots.ChartPanel{Title: where(c),
+			Lines: []plots.ChartLine{{X: x, Y: c.Curve}, {}, {X: x, Y: c.Mean, Low: c.Low, High: c.High}}}
 		if c.Corollary != nil {
 			panel.Lines[1] = plots.ChartLine{X: x, Y: c.Corollary}
 		}
@@ -211,8 +267,9 @@ func broken(found []experiment.Comparison) error {
 	var wrong []error
 	for i := range found {
 		if h, bound, ok := found[i].Violation(); !ok {
-			wrong = append(wrong, fmt.Errorf("%s: the measured D(alpha) - D* of %.3g exceeds the bound of %.3g in round %d",
-				where(&found[i]), found[i].Mean[h], bound, h))
+			wrong = append(wrong,
+				fmt.Errorf("%s: the measured D(alpha) - D* of %.3g exceeds the bound of %.3g in round %d",
+					where(&found[i]), found[i].Mean[h], bound, h))
 		}
 	}
 	return errors.Join(wrong...)
@@ -237,9 +294,7 @@ func tableText[T any](found []T, head func(*T) string, rows []tableRow[T]) strin
 		}
 		t.Blocks[0].Rows = append(t.Blocks[0].Rows, cells)
 	}
-	var b strings.Builder
-	t.Write(&b, textWidth())
-	return b.String()
+	return columns.Sections{{Table: t}}.Text(textWidth())
 }
 
 // theoryRows are the rows of the table of bounds in rounds.

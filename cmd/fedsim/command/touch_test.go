@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,8 +9,11 @@ import (
 	"fedsim/internal/tools/filetest"
 )
 
-// A room is a folder and its entry in the list of rooms: the room of testdata/noise has a key, rules, a column of
-// rounds.csv and of figures, and a cost of targets in runs.csv, the summary and explain. No other file is touched.
+// roomList is the file with a line for each room.
+const roomList = "experiment/scenario/rooms.go"
+
+// A room is a folder and a line in the list of rooms: the room of testdata/noise has a key, rules, a column of
+// rounds.parquet and of figures, and a cost of targets in runs.csv, the summary and explain. No other file is touched.
 func TestARoomIsAFolderAndAnEntry(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -25,34 +27,20 @@ func TestARoomIsAFolderAndAnEntry(t *testing.T) {
 		}
 		return path
 	}
-	list := read(t, "internal/rooms/all/all.go")
-	for before, entry := range map[string]string{
-		"	\"fedsim/results\"\n": "	\"fedsim/internal/rooms/noise\"\n",
-		"}\n\n// RunKeys":       "	Noise noise.Config `toml:\"noise\" doc:\"noise of devices\"`\n",
-	} {
-		if strings.Count(list, before) != 1 {
-			t.Fatalf("the list of rooms has no place before %q", before)
-		}
-		list = strings.Replace(list, before, entry+before, 1)
-	}
-	filetest.Write(t, filepath.Join(dir, "all.go"), list)
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-		absolute(filepath.Join(root, "internal/rooms/all/all.go")):     filepath.Join(dir, "all.go"),
+	list := read(t, roomList)
+	entry := "	_ \"fedsim/internal/rooms/noise\"\n)"
+	filetest.Write(t, filepath.Join(dir, "rooms.go"), strings.Replace(list, ")", entry, 1))
+	program, err := buildReplaced(dir, map[string]string{
+		absolute(filepath.Join(root, roomList)):                        filepath.Join(dir, "rooms.go"),
 		absolute(filepath.Join(root, "internal/rooms/noise/noise.go")): absolute("testdata/noise/noise.go"),
-	}})
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	filetest.Write(t, filepath.Join(dir, "overlay.json"), overlay)
-	program := filepath.Join(dir, "fedsim")
-	build := exec.Command("go", "build", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, "./cmd/fedsim")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 
 	filetest.Write(t, filepath.Join(dir, "x.toml"), "[noise]\nshare = 0.5\n"+strings.NewReplacer(
-		"rounds = 2\n", "rounds = 2\ntargets = { test_error = [0.99] }\n", "figure = {}\n", "[experiment.figure]\nx = \"noise_s\"\n").Replace(flagScenario))
+		"rounds = 2\n", "rounds = 2\ntargets = { test_error = [0.99] }\n", "figure = {}\n",
+		"[experiment.figure]\nx = \"noise_s\"\n").Replace(flagScenario))
 	of := func(arguments ...string) string {
 		run := exec.Command(program, arguments...)
 		run.Dir = dir
@@ -65,27 +53,32 @@ func TestARoomIsAFolderAndAnEntry(t *testing.T) {
 	}
 	of("run", "x.toml", "--out", "quiet", "--set", "noise.share=0", "--set", "experiment.x.figure.x=time_s")
 	for name, texts := range map[string]struct{ text, want string }{
-		"summary":             {summary, "noise"},
-		"explain":             {of("explain", "loud"), "noise"},
-		"resolved scenario":   {string(filetest.Read(t, filepath.Join(dir, "loud/scenario.toml"))), "[noise]\nshare = 0.5\n"},
-		"rounds.csv":          {string(filetest.Read(t, filepath.Join(dir, "loud/rounds.csv"))), ",noise_s\n"},
-		"runs.csv":            {string(filetest.Read(t, filepath.Join(dir, "loud/runs.csv"))), ",total_noise_s,"},
-		"cost of a target":    {string(filetest.Read(t, filepath.Join(dir, "loud/runs.csv"))), ",noise_s_to_test_error_0.99"},
-		"figure":              {string(filetest.Read(t, filepath.Join(dir, "loud/figures/x.svg"))), "noise of devices"},
-		"range of the key":    {of("run", "x.toml", "--set", "noise.share=2"), "noise.share=2: must be in [0, 1]"},
-		"rule of the room":    {of("run", "x.toml", "--set", "federation.server_gflops=1"), "must be 0 with federation.server_gflops"},
-		"trait of the key":    {of("run", "x.toml", "--set", "federation.population=lazy"), "noise.share = 0.5: must be 0 with federation.population = \"lazy\""},
-		"values of figures":   {of("run", "x.toml", "--set", "noise.share=0"), "figure.x = \"noise_s\" has no values: set noise.share"},
+		"summary": {summary, "noise"},
+		"explain": {of("explain", "loud"), "noise"},
+		"resolved scenario": {string(filetest.Read(t, filepath.Join(dir, "loud/scenario.toml"))),
+			"[noise]\nshare = 0.5\n"},
+		"rounds":   {of("export", "loud", "rounds"), ",noise_s\n"},
+		"runs.csv": {string(filetest.Read(t, filepath.Join(dir, "loud/runs.csv"))), ",total_noise_s,"},
+		"cost of a target": {string(filetest.Read(t, filepath.Join(dir, "loud/runs.csv"))),
+			",noise_s_to_test_error_0.99"},
+		"figure":           {string(filetest.Read(t, filepath.Join(dir, "loud/figures/x.svg"))), "noise of devices"},
+		"range of the key": {of("run", "x.toml", "--set", "noise.share=2"), "noise.share=2: must be in [0, 1]"},
+		"rule of the room": {of("run", "x.toml", "--set", "federation.server_gflops=1"),
+			"must be 0 with federation.server_gflops"},
+		"trait of the key": {of("run", "x.toml", "--set", "federation.population=lazy"),
+			"noise.share = 0.5: must be 0 with federation.population = \"lazy\""},
+		"values of figures": {of("run", "x.toml", "--set", "noise.share=0"),
+			"figure.x = \"noise_s\" has no values: set noise.share"},
 		"schema":              {of("scenarios", "schema"), "share of the time of computing in which a device is loud"},
-		"quiet without noise": {of("results", "show", "quiet"), "complete"},
+		"quiet without noise": {of("show", "quiet"), "complete"},
 	} {
 		if !strings.Contains(texts.text, texts.want) {
 			t.Errorf("%s has no %q:\n%s", name, texts.want, texts.text)
 		}
 	}
-	for _, file := range []string{"rounds.csv", "runs.csv"} {
-		if text := string(filetest.Read(t, filepath.Join(dir, "quiet", file))); strings.Contains(text, "noise") {
-			t.Errorf("%s has a column of a room that is off", file)
+	for _, table := range []string{"rounds", "runs"} {
+		if strings.Contains(of("export", "quiet", table), "noise") {
+			t.Errorf("%s has a column of a room that is off", table)
 		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 func newTrace() *cobra.Command {
 	return asGroup(&cobra.Command{
 		Use:   "trace",
-		Short: "Summarize and generate device traces",
+		Short: "Describe and generate traces of availability and rates",
 		Long: `Summarize and generate device traces. A trace records when devices are available and
-charging, and the speeds of devices and links over time. docs/traces.md describes the
+charging, and the speeds of devices and links over time. docs/time.md#traces describes the
 file format, and how python -m pyfedsim.traces converts files of FedScale and FLASH.`,
 		Example: `  fedsim trace synthesize --devices 1000 --days 7 --seed 1 -o week.csv
   fedsim trace stats week.csv`,
@@ -83,14 +83,19 @@ offset 0. The trace of a device depends only on the seed and the device number.`
 	flags.IntVar(&s.Devices, "devices", s.Devices, "number of devices")
 	flags.Float64Var(&s.Days, "days", s.Days, "length of the traces in days")
 	flags.Uint64Var(&s.Seed, "seed", s.Seed, "seed")
-	flags.Float64Var(&s.Availability.MeanUpS, "mean-up-s", s.Availability.MeanUpS, "mean seconds that a device is available; 0: do not generate availability")
-	flags.Float64Var(&s.Availability.MeanDownS, "mean-down-s", s.Availability.MeanDownS, "mean seconds that a device is unavailable")
+	flags.Float64Var(&s.Availability.MeanUpS, "mean-up-s", s.Availability.MeanUpS,
+		"mean seconds that a device is available; 0: do not generate availability")
+	flags.Float64Var(&s.Availability.MeanDownS, "mean-down-s", s.Availability.MeanDownS,
+		"mean seconds that a device is unavailable")
 	flags.Float64Var(&s.Availability.Daily, "daily", s.Availability.Daily, "strength of the daily pattern, from 0 to 1")
-	flags.Float64Var(&s.Availability.PeakHour, "peak-hour", s.Availability.PeakHour, "local hour at which most devices become available")
-	flags.Float64SliceVar(&s.Availability.ZonesH, "zones-h", s.Availability.ZonesH, "offsets of local time in hours; each device has one of them at random")
+	flags.Float64Var(&s.Availability.PeakHour, "peak-hour", s.Availability.PeakHour,
+		"local hour at which most devices become available")
+	flags.Float64SliceVar(&s.Availability.ZonesH, "zones-h", s.Availability.ZonesH,
+		"offsets of local time in hours; each device has one of them at random")
 	flags.Float64Var(&s.ChargeH, "charge-h", s.ChargeH, "mean hours of charging a day; 0: do not generate charging")
 	flags.Float64Var(&s.PlugHour, "plug-hour", s.PlugHour, "mean local hour at which charging begins")
-	flags.Float64Var(&s.ChargeSpreadH, "charge-spread-h", s.ChargeSpreadH, "standard deviation of --charge-h and --plug-hour in hours")
+	flags.Float64Var(&s.ChargeSpreadH, "charge-spread-h", s.ChargeSpreadH,
+		"standard deviation of --charge-h and --plug-hour in hours")
 	flags.Float64Var(&s.DownMbps, "down-mbps", s.DownMbps, "mean downlink rate; 0: do not generate")
 	flags.Float64Var(&s.UpMbps, "up-mbps", s.UpMbps, "mean uplink rate; 0: do not generate")
 	flags.Float64Var(&s.RateCV, "rate-cv", s.RateCV, "coefficient of variation of a rate over time")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -64,9 +65,7 @@ func TestTutorial(t *testing.T) {
 	}
 	dir, bin := t.TempDir(), t.TempDir()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	// The test binary acts as fedsim if that is its name, see TestMain.
 	if err := os.Symlink(self, filepath.Join(bin, "fedsim")); err != nil {
 		t.Skipf("there are no symbolic links: %v", err)
@@ -81,21 +80,16 @@ func TestTutorial(t *testing.T) {
 			continue
 		}
 		ran++
-		if i+1 == len(found) || found[i+1].info != "text" {
-			t.Fatalf("%sno output follows", found[i].text)
-		}
+		expect.Must(t, i+1 != len(found) && found[i+1].info == "text", "%sno output follows", found[i].text)
 		perform(t, shell, dir, bin, found[i], &found[i+1])
 	}
-	if ran < 12 {
-		t.Errorf("ran %d blocks, the page has at least 12", ran)
-	}
+	expect.That(t, ran >= 12, "ran %d blocks, the page has at least 12", ran)
 	picture := filetest.Read(t, filepath.Join(dir, "runs/drops/figures/drops.png"))
 	if *updateTutorial {
 		rewriteTutorial(t, between, found, picture)
 	}
-	if far := distance(t, picture, []byte(read(t, "docs/images/tutorial.png"))); far > 0.003 {
-		t.Errorf("docs/images/tutorial.png differs from the figure of the run by %.3f", far)
-	}
+	far := distance(t, picture, []byte(read(t, "docs/images/tutorial.png")))
+	expect.That(t, far <= 0.003, "docs/images/tutorial.png differs from the figure of the run by %.3f", far)
 }
 
 // perform runs the commands of a block of a page in dir, with the programs in bin first, and
@@ -109,7 +103,8 @@ func perform(t *testing.T, shell, dir, bin string, block fence, printed *fence) 
 	cmd.Stdout, cmd.Stderr = &out, &messages // on a slow machine with progress
 	err := cmd.Run()
 	exit, _ := errors.AsType[*exec.ExitError](err)
-	if refused := exit != nil && exit.ExitCode() == exitUsage; refused != (block.info == "sh fails") || err != nil && !refused {
+	if refused := exit != nil && exit.ExitCode() == exitUsage; refused != (block.info == "sh fails") ||
+		err != nil && !refused {
 		t.Fatalf("%s%v\n%s%s", block.text, err, &out, &messages)
 	} else if refused {
 		out = messages
@@ -117,9 +112,8 @@ func perform(t *testing.T, shell, dir, bin string, block fence, printed *fence) 
 	if *updateTutorial {
 		printed.text = out.String()
 	}
-	if diff := cmp.Diff(printed.text, out.String()); diff != "" {
-		t.Errorf("%s(-page +printed):\n%s", block.text, diff)
-	}
+	diff := cmp.Diff(printed.text, out.String())
+	expect.That(t, diff == "", "%s(-page +printed):\n%s", block.text, diff)
 }
 
 // distance returns the mean difference of the pixels of two PNGs; black and white differ
@@ -127,14 +121,8 @@ func perform(t *testing.T, shell, dir, bin string, block fence, printed *fence) 
 // letters.
 func distance(t *testing.T, one, other []byte) float64 {
 	t.Helper()
-	a, err := png.Decode(bytes.NewReader(one))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := png.Decode(bytes.NewReader(other))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := expect.Value(png.Decode(bytes.NewReader(one)))(t)
+	b := expect.Value(png.Decode(bytes.NewReader(other)))(t)
 	if a.Bounds() != b.Bounds() {
 		return 1
 	}

@@ -48,6 +48,9 @@ func flagError(cmd *cobra.Command, args []string, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	name := unknown.GetSpecifiedName()
+	if err := retiredError(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + " --" + name); err != nil {
+		return err
+	}
 	text := fmt.Sprintf("unknown flag --%s", name)
 	near := config.Nearest(name, names)
 	set := settingFor(cmd, name, valueOf(args, name), near == "")
@@ -164,7 +167,8 @@ func takes(least, most int, what string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usagef("%s needs %s; see %s --help", cmd.CommandPath(), what, cmd.CommandPath())
 		case len(args) > most:
-			return usagef("%s takes %s: unexpected argument %q; see %s --help", cmd.CommandPath(), what, args[most], cmd.CommandPath())
+			return usagef("%s takes %s: unexpected argument %q; see %s --help", cmd.CommandPath(), what, args[most],
+				cmd.CommandPath())
 		default:
 			return nil
 		}

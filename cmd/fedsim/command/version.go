@@ -85,30 +85,33 @@ func (v version) String() string {
 }
 
 func newVersion() *cobra.Command {
-	var notices bool
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of fedsim and Go, and the platform",
-		Long: `Print the versions of fedsim and Go, and the platform. With --licenses, print the
-license notices of the modules, scripts and fonts in the program.`,
-		Example: `  fedsim version
-  fedsim version --licenses`,
-		Args: takes(0, 0, "no arguments"),
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the versions of fedsim and Go, and the platform",
+		Example: `  fedsim version`,
+		Args:    takes(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if notices {
-				return printText(cmd.OutOrStdout(), licenses.Text)
-			}
 			return printText(cmd.OutOrStdout(), versionText())
 		},
 	}
-	cmd.Flags().BoolVar(&notices, "licenses", false, "print the license notices of the parts of the program")
-	cmd.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+}
+
+// addLicenses adds the flag --licenses to the root.
+func addLicenses(root *cobra.Command) {
+	notices := root.Flags().Bool("licenses", false, "print the license notices of the parts of the program")
+	root.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "licences" {
 			name = "licenses"
 		}
 		return pflag.NormalizedName(name)
 	})
-	return cmd
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *notices {
+			return printText(cmd.OutOrStdout(), licenses.Text)
+		}
+		return help(cmd, args)
+	}
 }
 
 // versionText is the output of fedsim version and fedsim --version.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/internal/tools/columns"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -17,9 +18,8 @@ func requireFit(t *testing.T, what, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if n := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "        ")); n > columns.Width {
-			t.Errorf("%s has a line of %d characters: %s", what, n, line)
-		}
+		n := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "        "))
+		expect.That(t, n <= columns.Width, "%s has a line of %d characters: %s", what, n, line)
 	}
 }
 
@@ -30,9 +30,7 @@ func TestHelpFits(t *testing.T) {
 		var out strings.Builder
 		cmd.SetOut(&out)
 		cmd.InitDefaultHelpFlag()
-		if err := cmd.Help(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, cmd.Help())
 		requireFit(t, cmd.CommandPath()+" --help", out.String())
 		for _, c := range cmd.Commands() {
 			each(c)
@@ -56,7 +54,7 @@ features = 4
 rows_min = 8
 rows_max = 12
 [problem]
-optimum_sweeps = 200
+optimum.sweeps = 200
 [run]
 rounds = 4
 seeds = [1, 2]
@@ -76,11 +74,11 @@ tuning.extend = 0
 	for _, args := range [][]string{
 		{"run", scenario, "--out", run},
 		{"run", scenario, "--out", other, "--set", "network.profile=3g"},
-		{"results", "show", run},
+		{"show", run},
 		{"compare", run, other},
 		{"explain", run, "--without", "1", "--deadline", "0.5"},
-		{"tune", scenario},
-		{"algorithms"}, {"scenarios", "list"}, {"fleet", "list"}, {"fleet", "describe", "mixed"},
+		{"run", scenario, "--tune-only", "--out", filepath.Join(dir, "tuned")},
+		{"methods"}, {"methods", "mocha"}, {"scenarios", "list"}, {"fleet", "list"}, {"fleet", "describe", "mixed"},
 		{"data", "describe"}, {"data", "describe", "--set", "data.preset=google-glass"},
 		{"theory", "theory", "--seeds", "2", "--set", "run.rounds=5", "--out", filepath.Join(dir, "theory")},
 		{"version"},

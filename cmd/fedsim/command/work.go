@@ -30,7 +30,7 @@ func newWork() *cobra.Command {
 	cmd := takesOne(&cobra.Command{
 		Use:   "work DIR",
 		Short: "Do groups of a plan that are not done",
-		Long: `Do the groups of a plan ("fedsim plan") that are not done, until none is left or
+		Long: `Do the groups of a plan ("fedsim plan make") that are not done, until none is left or
 all others have failed. Any number of workers on any number of machines may work
 in the same directory, and each may end at any time: a worker continues the
 checkpoints of those that have ended.
@@ -41,14 +41,14 @@ does not: a scheduler that starts a lost task again needs no other to wait.
 An interrupt or SIGTERM ends each run after its current round, saves a checkpoint
 and exits with status 75: start the worker again to continue. Status 1 means that
 a group has failed, and the others are done.`,
-		Example: `  fedsim work plans/lte
-  fedsim work plans/lte --no-wait
-  fedsim work plans/lte --retry`,
+		Example: `  fedsim plan work plans/lte
+  fedsim plan work plans/lte --no-wait
+  fedsim plan work plans/lte --retry`,
 	}, "the directory of a plan", completeDirectory, f.work)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.retry, "retry", false, "try again the groups that have failed")
 	flags.BoolVar(&f.noWait, "no-wait", false, "end when other workers do all that is left")
-	flags.IntVar(&f.workers, "workers", 0, "number of cores to use; 0: all (does not change results)")
+	flags.IntVar(&f.workers, "workers", 0, "`N` cores (default all; results are the same)")
 	f.addAllow(cmd)
 	f.addCheckpoint(cmd)
 	addOtherProgram(cmd, &f.otherProgram, resumeOther)
@@ -69,7 +69,7 @@ func (f *workFlags) work(cmd *cobra.Command, dir string) error {
 	}
 	err = f.start(cmd, d, 1)
 	if experiment.Interrupted(err) {
-		return interrupted{fmt.Sprintf("interrupted; checkpoints are saved; continue with: fedsim work %s", dir), err}
+		return interrupted{"interrupted; checkpoints are saved; continue with: fedsim plan work " + dir, err}
 	}
 	if err != nil {
 		return err

@@ -20,11 +20,11 @@ import (
 
 const day = 86400 // seconds
 
-// Options are decoded strictly from [devices.options], over the factory's defaults.
+// Options are decoded strictly from [devices.model_options], over the factory's defaults.
 type Options struct {
-	SessionsPerDay []float64 `toml:"sessions_per_day" doc:"sessions of a user per day: the least and the most over users"`
-	SessionS       []float64 `toml:"session_s" doc:"mean length of a user's sessions in seconds: the least and the most over users"`
-	Speed          float64   `toml:"speed" doc:"share of its usual speed that a phone has for training while it is in use"`
+	SessionsPerDay []float64 `toml:"sessions_per_day" doc:"sessions of a user per day: the least and the most"`
+	SessionS       []float64 `toml:"session_s" doc:"mean seconds of a user's sessions: the least and the most"`
+	Speed          float64   `toml:"speed" doc:"share of its speed that a phone in use has for training"`
 }
 
 // Validate reports everything wrong with the options.
@@ -33,7 +33,9 @@ func (o *Options) Validate(c *config.Checker) {
 	lengths := checkRange(c, "session_s", o.SessionS)
 	if sessions && lengths {
 		use := o.SessionsPerDay[1] * o.SessionS[1]
-		c.Require(use < day, "session_s", o.SessionS, fmt.Sprintf("must leave time between sessions: the most sessions take %g of the day's %d seconds", use, day))
+		c.Require(use < day, "session_s", o.SessionS,
+			fmt.Sprintf("must leave time between sessions: the most sessions take %g of the day's %d seconds", use,
+				day))
 	}
 	c.Require(o.Speed >= 0 && o.Speed <= 1, "speed", o.Speed, "must be in [0, 1]")
 }
@@ -46,9 +48,10 @@ func checkRange(c *config.Checker, key string, of []float64) bool {
 
 func init() {
 	devices.RegisterModel(devices.ModelFactory{
-		Name:      "foreground",
-		Summary:   "phones that train more slowly while they are in use",
-		Reference: "Falaki, Mahajan, Kandula, Lymberopoulos, Govindan, Estrin: Diversity in Smartphone Usage, MobiSys 2010",
+		Name:    "foreground",
+		Summary: "phones that train more slowly while they are in use",
+		Reference: "Falaki, Mahajan, Kandula, Lymberopoulos, Govindan, Estrin: Diversity in Smartphone Usage, " +
+			"MobiSys 2010",
 		Options: func() config.Options {
 			return &Options{SessionsPerDay: []float64{10, 200}, SessionS: []float64{10, 250}, Speed: 0.5}
 		},

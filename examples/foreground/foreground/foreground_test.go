@@ -72,7 +72,8 @@ func TestTheBeginningIsLikeAnyTime(t *testing.T) {
 // A speed depends neither on earlier calls nor on the number of devices.
 func TestAFunctionOfDeviceAndTime(t *testing.T) {
 	o := defaults(t)
-	any, few := newUsers(devices.ModelSetup{Devices: 5, Seed: 9}, o), newUsers(devices.ModelSetup{Devices: 3, Seed: 9}, o)
+	any, few := newUsers(devices.ModelSetup{Devices: 5, Seed: 9}, o),
+		newUsers(devices.ModelSetup{Devices: 3, Seed: 9}, o)
 	source := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		k, at := source.IntN(3), engine.FromSeconds(3*day*source.Float64())
@@ -99,10 +100,10 @@ func TestARoundTakesTheMeanSpeed(t *testing.T) {
 [data.synthetic]
 clients = 1
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [devices]
 clock_ghz = 1e-11
-battery_wh = -1
+battery.wh = "mains"
 [network]
 profile = "ethernet"
 [run]
@@ -130,7 +131,8 @@ rounds = 1
 		return r.Runs[0].Rounds[1].TimeS
 	}
 	usual := seconds("usual")
-	used := seconds("used", "devices.model=foreground", "devices.options.sessions_per_day=[100, 100]", "devices.options.session_s=[100, 100]", "devices.options.speed=0.25")
+	used := seconds("used", "devices.model=foreground", "devices.model_options.sessions_per_day=[100, 100]",
+		"devices.model_options.session_s=[100, 100]", "devices.model_options.speed=0.25")
 	if usual < 7*day {
 		t.Fatalf("the work takes %g days, too few to tell a mean", usual/day)
 	}
@@ -138,7 +140,8 @@ rounds = 1
 	deviation := math.Sqrt(2 * p * (1 - p) / ((1.0/100 + 1/(day/100.0-100)) * usual))
 	mean := 1 - 0.75*p
 	if got := usual / used; math.Abs(got-mean) > 4*0.75*deviation {
-		t.Errorf("the round takes %g times as long, want %g: speed %g, want %g within %g", used/usual, 1/mean, got, mean, 4*0.75*deviation)
+		t.Errorf("the round takes %g times as long, want %g: speed %g, want %g within %g", used/usual, 1/mean, got,
+			mean, 4*0.75*deviation)
 	}
 }
 
@@ -149,9 +152,11 @@ func TestOptions(t *testing.T) {
 	}{
 		{defaults(t), nil},
 		{Options{Speed: 2}, []string{"sessions_per_day = []: must be the least and the most, positive and at most 1e6",
-			"session_s = []: must be the least and the most, positive and at most 1e6", "speed = 2: must be in [0, 1]"}},
+			"session_s = []: must be the least and the most, positive and at most 1e6",
+			"speed = 2: must be in [0, 1]"}},
 		{Options{SessionsPerDay: []float64{1, 1000}, SessionS: []float64{10, 100}},
-			[]string{"session_s = [10.0, 100.0]: must leave time between sessions: the most sessions take 100000 of the day's 86400 seconds"}},
+			[]string{"session_s = [10.0, 100.0]: must leave time between sessions: the most sessions take 100000 of " +
+				"the day's 86400 seconds"}},
 	} {
 		check := config.NewChecker()
 		c.o.Validate(check)

@@ -20,7 +20,7 @@ import (
 	"fedsim/network"
 )
 
-// Options are decoded strictly from [network.options], over the factory's defaults.
+// Options are decoded strictly from [network.model_options], over the factory's defaults.
 type Options struct {
 	SlotMs    float64 `toml:"slot_ms" doc:"length of a slot in milliseconds"`
 	GoodToBad float64 `toml:"good_to_bad" doc:"probability p that a good link is bad in the next slot"`
@@ -40,9 +40,10 @@ func (o *Options) Validate(c *config.Checker) {
 
 func init() {
 	network.RegisterModel(network.ModelFactory{
-		Name:      "gilbert",
-		Summary:   "links with bursts of losses, the channel of Gilbert and Elliott",
-		Reference: "E. N. Gilbert: Capacity of a burst-noise channel, BSTJ 39, 1960; E. O. Elliott: Estimates of error rates for codes on burst-noise channels, BSTJ 42, 1963",
+		Name:    "gilbert",
+		Summary: "links with bursts of losses, the channel of Gilbert and Elliott",
+		Reference: "E. N. Gilbert: Capacity of a burst-noise channel, BSTJ 39, 1960; E. O. Elliott: " +
+			"Estimates of error rates for codes on burst-noise channels, BSTJ 42, 1963",
 		Options: func() config.Options {
 			return &Options{SlotMs: 10, GoodToBad: 0.01, BadToGood: 0.05, BadLoss: 0.5}
 		},

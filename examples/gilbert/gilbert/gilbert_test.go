@@ -95,7 +95,8 @@ func TestTheBeginningIsLikeAnyTime(t *testing.T) {
 // A rate depends neither on earlier calls nor on the number of devices.
 func TestAFunctionOfDeviceAndTime(t *testing.T) {
 	o := defaults(t)
-	c, few := newChannels(network.ModelSetup{Devices: 5, Seed: 9}, o), newChannels(network.ModelSetup{Devices: 3, Seed: 9}, o)
+	c, few := newChannels(network.ModelSetup{Devices: 5, Seed: 9}, o),
+		newChannels(network.ModelSetup{Devices: 3, Seed: 9}, o)
 	source := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		way, k, at := source.IntN(2), source.IntN(3), engine.FromSeconds(100*source.Float64())
@@ -120,7 +121,7 @@ func TestARoundTakesTheMeanRate(t *testing.T) {
 clients = 1
 features = 50
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [network]
 downlink_mbps = 1e-6
 uplink_mbps = 1e-6
@@ -153,7 +154,8 @@ rounds = 1
 	for i, loss := range []float64{0.5, 1} {
 		o := defaults(t)
 		o.BadLoss = loss
-		bursts := seconds(fmt.Sprintf("bursts-%d", i), "network.model=gilbert", fmt.Sprint("network.options.bad_loss=", loss))
+		bursts := seconds(fmt.Sprintf("bursts-%d", i), "network.model=gilbert",
+			fmt.Sprint("network.model_options.bad_loss=", loss))
 		within := 4 * o.deviation(usual/(o.SlotMs/1e3))
 		if got, want := usual/bursts, o.mean(); math.Abs(got-want) > within {
 			t.Errorf("losses of %g: the mean rate of the round is %g, want %g within %g", loss, got, want, within)
@@ -167,8 +169,10 @@ func TestOptions(t *testing.T) {
 		want []string
 	}{
 		{defaults(t), nil},
-		{Options{GoodToBad: 2, BadToGood: -1, GoodLoss: 1, BadLoss: 1.5}, []string{"slot_ms = 0: must be in [1e-3, 1e6]", "good_to_bad = 2: must be in [1e-9, 1]",
-			"bad_to_good = -1: must be in [1e-9, 1]", "good_loss = 1: must be in [0, 1)", "bad_loss = 1.5: must be in [0, 1]"}},
+		{Options{GoodToBad: 2, BadToGood: -1, GoodLoss: 1, BadLoss: 1.5},
+			[]string{"slot_ms = 0: must be in [1e-3, 1e6]", "good_to_bad = 2: must be in [1e-9, 1]",
+				"bad_to_good = -1: must be in [1e-9, 1]", "good_loss = 1: must be in [0, 1)",
+				"bad_loss = 1.5: must be in [0, 1]"}},
 	} {
 		check := config.NewChecker()
 		c.o.Validate(check)

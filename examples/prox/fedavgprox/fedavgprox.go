@@ -31,11 +31,12 @@ func (o *Options) Validate(c *config.Checker) {
 
 func init() {
 	kit.Register(algorithms.Factory{
-		Name:      "fedavg-prox",
-		Summary:   "federated averaging with a proximal term, from another module",
-		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, MLSys 2020",
-		Options:   func() algorithms.Options { return &Options{kit.DefaultAverage(kit.ByRows), 0.1} },
-		Describe:  kit.Means,
+		Name:    "fedavg-prox",
+		Summary: "federated averaging with a proximal term, from another module",
+		Reference: "Li, Sahu, Zaheer, Sanjabi, Talwalkar, Smith: Federated Optimization in Heterogeneous Networks, " +
+			"MLSys 2020",
+		Options:  func() algorithms.Options { return &Options{kit.DefaultAverage(kit.ByRows), 0.1} },
+		Describe: kit.Means,
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts := o.(*Options)
 			return &method{kit.NewGlobalModel(s, opts.AverageOptions, opts.Mu)}, nil

@@ -22,7 +22,7 @@ features = 7
 rows_min = 10
 rows_max = 70
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [network]
 jitter = 0.3
 [faults]
@@ -75,7 +75,8 @@ func TestSameBitsAsInside(t *testing.T) {
 		for i := range inside {
 			a, b := inside[i], outside[i]
 			if a.ModelHash != b.ModelHash || a.EventHash != b.EventHash || a.Events != b.Events || a.Steps != b.Steps {
-				t.Errorf("%s, seed %d: model %x, events %x inside; %x, %x outside", protocol, a.Seed, a.ModelHash, a.EventHash, b.ModelHash, b.EventHash)
+				t.Errorf("%s, seed %d: model %x, events %x inside; %x, %x outside", protocol, a.Seed, a.ModelHash,
+					a.EventHash, b.ModelHash, b.EventHash)
 			}
 			taken += a.Rounds[len(a.Rounds)-1].Participants
 		}

@@ -20,7 +20,7 @@ import (
 // Options are decoded strictly from [federation.protocol_options], over the defaults
 // that the factory gives.
 type Options struct {
-	Discount float64 `toml:"discount" doc:"exponent a of the weight (1 + s)^-a of an update that is s rounds late; 0: late updates count as others do"`
+	Discount float64 `toml:"discount" doc:"exponent a of the weight (1 + s)^-a of an update that is s rounds late"`
 }
 
 // Validate reports everything wrong with the options.
@@ -38,7 +38,8 @@ func init() {
 			return federation.Traits{End: federation.EndsWithResponses, Late: true, Weighs: true}
 		},
 		Validate: func(f *federation.Config, c *config.Checker) {
-			c.Require(f.DeadlineS > 0, "deadline_s", f.DeadlineS, "must be positive: the longest time of a round of protocol \"semi-asynchronous\"")
+			c.Require(f.DeadlineS > 0, "deadline_s", f.DeadlineS,
+				"must be positive: the longest time of a round of protocol \"semi-asynchronous\"")
 		},
 		Options: func() config.Options { return &Options{Discount: 0.5} },
 		New: func(f *federation.Config, o config.Options) (federation.Protocol, error) {

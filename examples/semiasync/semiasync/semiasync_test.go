@@ -18,10 +18,9 @@ const scenario = `
 clients = 20
 rows_max = 60
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [devices]
-spread = "log-normal"
-spread_width = 1
+speed_spread = 1
 clock_ghz = 1e-5
 [network]
 jitter = 0.3
@@ -47,7 +46,8 @@ func run(t *testing.T, protocol string, args ...string) results.Run {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := command.Main(append([]string{"run", file, "--out", made, "--set", "federation.protocol=" + protocol}, args...), &out, &errs); code != 0 {
+	if code := command.Main(append([]string{"run", file, "--out", made, "--set", "federation.protocol=" + protocol},
+		args...), &out, &errs); code != 0 {
 		t.Fatalf("%q: exit code %d\n%s%s", args, code, &out, &errs)
 	}
 	r, err := rundir.Read(made)
@@ -84,7 +84,8 @@ func TestWithoutDiscount(t *testing.T) {
 	plain := run(t, "semi-asynchronous", "--set", "federation.protocol_options.discount=0")
 	first := run(t, "first", "--set", "federation.late=keep")
 	if plain.EventHash != first.EventHash || plain.ModelHash != first.ModelHash {
-		t.Errorf("events %x, model %x; first has %x, %x", plain.EventHash, plain.ModelHash, first.EventHash, first.ModelHash)
+		t.Errorf("events %x, model %x; first has %x, %x", plain.EventHash, plain.ModelHash, first.EventHash,
+			first.ModelHash)
 	}
 	if less := run(t, "semi-asynchronous"); less.ModelHash == first.ModelHash {
 		t.Error("late updates have no less weight")

@@ -34,10 +34,11 @@ type local struct {
 
 func init() {
 	algorithms.Register(algorithms.Factory{
-		Name:      "steady",
-		Summary:   "coordinate ascent with the same number of steps on every client",
-		Reference: "the local subproblem of Smith et al., Federated Multi-Task Learning, NIPS 2017, with H_t the same for all t",
-		Options:   func() algorithms.Options { return &Options{Steps: 50} },
+		Name:    "steady",
+		Summary: "coordinate ascent with the same number of steps on every client",
+		Reference: "the local subproblem of Smith et al., Federated Multi-Task Learning, NIPS 2017, " +
+			"with H_t the same for all t",
+		Options: func() algorithms.Options { return &Options{Steps: 50} },
 		Describe: func(_ algorithms.Options, shape mtl.Shape) algorithms.Description {
 			return algorithms.OfDual(algorithms.Description{Work: algorithms.Workload{StepFLOPs: shape.StepFLOPs()}})
 		},
@@ -52,13 +53,13 @@ func init() {
 }
 
 // Solve leaves its tentative result in Next and Delta of its device.
-func (m *steady) Solve(r algorithms.Request) algorithms.Work {
-	l, w, next := &m.local[r.Worker], m.W.Row(r.Device), m.Next[r.Device]
+func (s *steady) Solve(r algorithms.Request) algorithms.Response {
+	l, w, next := &s.local[r.Worker], s.W.Row(r.Device), s.Next[r.Device]
 	copy(l.u, w)
-	copy(next, m.Duals.Alpha[r.Device])
-	l.order.Reset(m.Problem.Train.Clients[r.Device].X.Rows, r.Stream)
-	steps, curvature := min(m.steps, r.Steps), m.Curvature(r.Device)
-	m.Problem.Subproblem(r.Device, curvature).SDCA(next, l.u, &l.order, steps)
-	mtl.DeltaV(m.Delta.Row(r.Device), l.u, w, curvature)
-	return algorithms.Work{Steps: steps, FLOPs: float64(steps) * m.Problem.StepFLOPs(), Values: m.Problem.Values()}
+	copy(next, s.Duals.Alpha[r.Device])
+	l.order.Reset(s.Problem.Train.Clients[r.Device].X.Rows, r.Stream)
+	steps, curvature := min(s.steps, r.Steps), s.Curvature(r.Device)
+	s.Problem.Subproblem(r.Device, curvature).SDCA(next, l.u, &l.order, steps)
+	mtl.DeltaV(s.Delta.Row(r.Device), l.u, w, curvature)
+	return algorithms.Response{Steps: steps, FLOPs: float64(steps) * s.Problem.StepFLOPs(), Values: s.Problem.Values()}
 }

@@ -20,7 +20,7 @@ clients = 6
 rows_min = 10
 rows_max = 90
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [run]
 rounds = 15
 [methods.steady]

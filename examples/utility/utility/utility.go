@@ -30,20 +30,21 @@ func (o *Options) Validate(c *config.Checker) {
 
 func init() {
 	federation.RegisterSelector(federation.SelectorFactory{
-		Name:      "utility",
-		Summary:   "those with the highest loss per second of response time, and a share at random",
-		Reference: "after Lai, Zhu, Madhyastha, Chowdhury: Oort: Efficient Federated Learning via Guided Participant Selection, OSDI 2021",
-		History:   true,
-		Losses:    true,
-		Options:   func() config.Options { return &Options{Explore: 0.2} },
+		Name:    "utility",
+		Summary: "those with the highest loss per second of response time, and a share at random",
+		Reference: "after Lai, Zhu, Madhyastha, Chowdhury: Oort: Efficient Federated Learning via Guided Participant " +
+			"Selection, OSDI 2021",
+		History: true,
+		Losses:  true,
+		Options: func() config.Options { return &Options{Explore: 0.2} },
 		New: func(_ federation.SelectorSetup, o config.Options) (federation.Selector, error) {
-			return &selector{explore: o.(*Options).Explore}, nil
+			return &utility{explore: o.(*Options).Explore}, nil
 		},
 	})
 }
 
-// selector is the selector of one run. Its slices are reused from round to round.
-type selector struct {
+// utility is the selector of one run. Its slices are reused from round to round.
+type utility struct {
 	explore float64
 	known   []int32 // available clients that have responded before
 	chosen  []int32
@@ -52,7 +53,7 @@ type selector struct {
 
 // Select takes the best of the clients that have responded before, and draws the rest
 // of the round at random from all others.
-func (u *selector) Select(s *federation.Selection) []int32 {
+func (u *utility) Select(s *federation.Selection) []int32 {
 	u.known = u.known[:0]
 	for _, client := range s.Available() {
 		if s.History(client).Responses > 0 {

@@ -9,7 +9,9 @@ import (
 
 	"fedsim/cmd/fedsim/command"
 	"fedsim/config"
+	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/servertest"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -19,9 +21,8 @@ const scenario = `
 clients = 20
 rows_max = 60
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [devices]
-spread = "log-normal"
 [faults]
 drop_probability = 0.2
 [federation]
@@ -53,55 +54,26 @@ func run(t *testing.T, args ...string) results.Run {
 	return r.Runs[0]
 }
 
-// watched is the selector with a test that looks on.
-type watched struct {
-	selector
-	t      *testing.T
-	rounds int // in which a client was chosen for its loss per second
-}
-
-var watch *watched
-
-func init() {
-	factory, _ := federation.LookupSelector("utility")
-	factory.Name = "watched"
-	factory.New = func(federation.SelectorSetup, config.Options) (federation.Selector, error) { return watch, nil }
-	federation.RegisterSelector(factory)
-}
-
-// Of the clients that have responded before, all but a fifth of a round's clients are
-// chosen by loss per second: at most one of five has a lower loss per second than one that is not chosen.
-func (w *watched) Select(s *federation.Selection) []int32 {
-	chosen := w.selector.Select(s)
-	known, most := 0, 0.0
-	for _, client := range s.Available() {
-		if h := s.History(client); h.Responses > 0 {
-			known++
-			if !slices.Contains(chosen, client) {
-				most = max(most, lossPerSecond(h))
-			}
-		}
-	}
-	best := 0
-	for _, client := range chosen {
-		if h := s.History(client); h.Responses > 0 && lossPerSecond(h) >= most {
-			best++
-		}
-	}
-	if len(chosen) != s.Size || best < min(known, s.Size-1) {
-		w.t.Errorf("round %d: %v are chosen, of which %d have the highest; %d clients are known", s.Round, chosen, best, known)
-	}
-	if best > 0 && best < known {
-		w.rounds++
-	}
-	return chosen
-}
-
+// Of the clients that have responded before, all but a fifth of a round's clients are those with the highest loss per
+// second; the others are drawn at random. Client k of 0 to 5 has lost k + 1 in one second, but client 5 in ten.
 func TestTheBestAndAShareAtRandom(t *testing.T) {
-	watch = &watched{selector: selector{explore: 0.2}, t: t}
-	run(t, "--set", "federation.selection=watched")
-	if watch.rounds < 10 {
-		t.Errorf("clients are chosen for their loss per second in %d rounds: the test shows little", watch.rounds)
+	factory, _ := federation.LookupSelector("utility")
+	server := servertest.Start(t, servertest.World(federation.WaitForAll, nil), 1)
+	past := make([]federation.History, 7)
+	for k := range 6 {
+		past[k] = federation.History{Asked: 1, Responses: 1, Loss: float64(k + 1), Time: engine.FromSeconds(1)}
+	}
+	past[5].Time = engine.FromSeconds(10)
+	u, drawn := &utility{explore: 0.2}, map[int32]int{}
+	for round := range 200 {
+		chosen := u.Select(server.Rehearse(factory, round, 5, nil, past))
+		if len(chosen) != 5 || !slices.Equal(chosen[:4], []int32{1, 2, 3, 4}) {
+			t.Fatalf("round %d: %v are chosen", round, chosen)
+		}
+		drawn[chosen[4]]++
+	}
+	if len(drawn) != 3 || min(drawn[0], drawn[5], drawn[6]) < 40 {
+		t.Errorf("drawn at random: %v", drawn)
 	}
 }
 
@@ -110,7 +82,8 @@ func TestExplorationAloneIsUniform(t *testing.T) {
 	all := run(t, "--set", "federation.selection=utility", "--set", "federation.selection_options.explore=1")
 	uniform := run(t)
 	if all.EventHash != uniform.EventHash || all.ModelHash != uniform.ModelHash {
-		t.Errorf("events %x, model %x; uniform has %x, %x", all.EventHash, all.ModelHash, uniform.EventHash, uniform.ModelHash)
+		t.Errorf("events %x, model %x; uniform has %x, %x", all.EventHash, all.ModelHash, uniform.EventHash,
+			uniform.ModelHash)
 	}
 	if some := run(t, "--set", "federation.selection=utility"); some.EventHash == uniform.EventHash {
 		t.Error("the rule has the events of uniform selection")

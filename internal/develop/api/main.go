@@ -1,6 +1,6 @@
 // Command api lists what programs may rely on: the exported API of the Go packages outside of
-// internal, but for those that docs/stability.md does not promise, and the public names of pyfedsim with their parameters. It compares the lists with
-// those of internal/develop/api, and fails on a difference:
+// internal, but for those that docs/extend.md does not promise, and the public names of pyfedsim with their parameters.
+// It compares the lists with those of internal/develop/api, and fails on a difference:
 //
 //	go run ./api             compare; in the folder internal/develop, as "make check" does
 //	go run ./api -update     add new lines to the lists
@@ -75,10 +75,12 @@ func compare(file string, now []string, update, incompatible bool) error {
 	gone, added := without(then, now), without(now, then)
 	switch {
 	case len(gone) > 0 && !(update && incompatible):
-		return fmt.Errorf("internal/develop/%s: removed or changed, though programs may use it:\n\t%s\nadded:\n\t%s\nrestore the removed lines; only before 1.0.0 and for a new major version: make api INCOMPATIBLE=1",
+		return fmt.Errorf("internal/develop/%s: removed or changed, though programs may use it:\n\t%s\nadded:\n\t%s\n"+
+			"restore the removed lines; only before 1.0.0 and for a new major version: make api INCOMPATIBLE=1",
 			file, strings.Join(gone, "\n\t"), strings.Join(added, "\n\t"))
 	case len(added) > 0 && !update:
-		return fmt.Errorf("internal/develop/%s lacks new lines:\n\t%s\nadd them with: make api", file, strings.Join(added, "\n\t"))
+		return fmt.Errorf("internal/develop/%s lacks new lines:\n\t%s\nadd them with: make api", file,
+			strings.Join(added, "\n\t"))
 	case !update:
 		return nil
 	}
@@ -125,16 +127,17 @@ func goAPI() ([]string, error) {
 		return nil, fmt.Errorf("go list -m: %w", err)
 	}
 	a := &api{module: strings.TrimSpace(string(name)) + "/"}
-	page, err := os.ReadFile(filepath.Join(list.Dir, "docs", "stability.md"))
+	page, err := os.ReadFile(filepath.Join(list.Dir, "docs", "extend.md"))
 	if err != nil {
 		return nil, err
 	}
 	var open []string // packages that are not promised
-	for _, m := range regexp.MustCompile("(?m)^\\| `"+regexp.QuoteMeta(a.module)+"([a-z/]+)` \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `"+regexp.QuoteMeta(a.module)+"([a-z/]+)` \\|.*; not promised \\|$").
+		FindAllStringSubmatch(string(page), -1) {
 		open = append(open, m[1])
 	}
 	if len(open) == 0 {
-		return nil, errors.New("docs/stability.md: has no table of the packages that are not promised")
+		return nil, errors.New("docs/extend.md: has no packages that are not promised")
 	}
 	exports := map[string]string{}
 	var public []string
@@ -144,11 +147,13 @@ func goAPI() ([]string, error) {
 			continue // unsafe
 		}
 		exports[f[0]] = f[2]
-		if path, own := strings.CutPrefix(f[0], a.module); own && !strings.HasPrefix(path, "internal/") && f[1] != "main" && !slices.Contains(open, path) {
+		if path, own := strings.CutPrefix(f[0], a.module); own && !strings.HasPrefix(path, "internal/") &&
+			f[1] != "main" && !slices.Contains(open, path) {
 			public = append(public, f[0])
 		}
 	}
-	load := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	load := importer.ForCompiler(token.NewFileSet(), "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	for _, path := range public {
 		p, err := load.Import(path)
 		if err != nil {
@@ -220,7 +225,8 @@ func (a *api) signature(s *types.Signature) string {
 	if len(parameters) > 0 {
 		fmt.Fprintf(&b, "[%s]", strings.Join(parameters, ", "))
 	}
-	types.WriteSignature(&b, types.NewSignatureType(nil, nil, nil, unnamed(s.Params()), unnamed(s.Results()), s.Variadic()), a.name)
+	types.WriteSignature(&b,
+		types.NewSignatureType(nil, nil, nil, unnamed(s.Params()), unnamed(s.Results()), s.Variadic()), a.name)
 	return b.String()
 }
 

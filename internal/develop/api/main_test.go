@@ -14,8 +14,9 @@ func TestCompare(t *testing.T) {
 		update, incompatible bool
 		want, left           string // of the error, and of the file
 	}{
-		"same":     {now: []string{"a", "b"}, left: "a b"},
-		"gone":     {now: []string{"a", "b2", "c"}, want: "removed or changed, though programs may use it:\n\tb\nadded:\n\tb2\n\tc\nrestore", left: "a b"},
+		"same": {now: []string{"a", "b"}, left: "a b"},
+		"gone": {now: []string{"a", "b2", "c"},
+			want: "removed or changed, though programs may use it:\n\tb\nadded:\n\tb2\n\tc\nrestore", left: "a b"},
 		"new":      {now: []string{"a", "b", "c"}, want: "lacks new lines:\n\tc\nadd them with: make api", left: "a b"},
 		"added":    {now: []string{"a", "b", "c"}, update: true, left: "a b c"},
 		"dropped":  {now: []string{"a", "c"}, update: true, want: "\tb\n", left: "a b"},

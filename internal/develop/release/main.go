@@ -105,7 +105,8 @@ func (r *release) check() error {
 	if r.commit, err = output(r.root, "git", "rev-parse", "HEAD"); err != nil {
 		return err
 	}
-	if tagged, err := output(r.root, "git", "rev-parse", "--verify", "--quiet", "refs/tags/v"+r.version+"^{commit}"); err == nil && tagged != r.commit {
+	if tagged, err := output(r.root, "git", "rev-parse", "--verify", "--quiet",
+		"refs/tags/v"+r.version+"^{commit}"); err == nil && tagged != r.commit {
 		return fmt.Errorf("version %s exists: tag v%s is at %.12s, not at this commit", r.version, r.version, tagged)
 	}
 	seconds, err := output(r.root, "git", "log", "-1", "--format=%ct")
@@ -132,7 +133,8 @@ func (r *release) checkNames() error {
 		return fmt.Errorf("the module is named %s in go.mod alone; name it by make rename MODULE=%[1]s", module)
 	}
 	base, _, candidate := strings.Cut(r.version, "-")
-	for _, x := range []struct{ file, line string }{{"CHANGELOG.md", "## " + base}, {"CITATION.cff", "version: " + base}} {
+	for _, x := range []struct{ file, line string }{{"CHANGELOG.md", "## " + base},
+		{"CITATION.cff", "version: " + base}} {
 		text, err := os.ReadFile(filepath.Join(r.root, x.file))
 		if err != nil {
 			return err
@@ -151,13 +153,15 @@ func (r *release) stamp() string { return fmt.Sprintf("v%s %.12s", r.version, r.
 // export writes the files of the commit, and the version for the build of wheels.
 func (r *release) export() error {
 	tar := filepath.Join(r.work, "commit.tar")
-	if _, err := output(r.root, "git", "archive", "-o", tar, "--prefix", filepath.Base(r.source)+"/", r.commit); err != nil {
+	if _, err := output(r.root, "git", "archive", "-o", tar, "--prefix", filepath.Base(r.source)+"/",
+		r.commit); err != nil {
 		return err
 	}
 	if _, err := output(r.work, "tar", "-xf", tar); err != nil {
 		return err
 	}
-	return errors.Join(os.Mkdir(r.out, 0o777), os.WriteFile(filepath.Join(r.source, "python", "version.txt"), []byte(r.stamp()+"\n"), 0o666))
+	return errors.Join(os.Mkdir(r.out, 0o777),
+		os.WriteFile(filepath.Join(r.source, "python", "version.txt"), []byte(r.stamp()+"\n"), 0o666))
 }
 
 // run runs a command in a folder, with variables of the environment added to those that make
@@ -165,8 +169,8 @@ func (r *release) export() error {
 func (r *release) run(dir string, variables []string, name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off", "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0",
-		fmt.Sprint("SOURCE_DATE_EPOCH=", r.time.Unix()), "GIT_CEILING_DIRECTORIES="+r.work)
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off", "CGO_ENABLED=0", "GOAMD64=v1",
+		"GOARM64=v8.0", fmt.Sprint("SOURCE_DATE_EPOCH=", r.time.Unix()), "GIT_CEILING_DIRECTORIES="+r.work)
 	cmd.Env = append(cmd.Env, variables...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, text)
@@ -174,7 +178,7 @@ func (r *release) run(dir string, variables []string, name string, args ...strin
 	return nil
 }
 
-// output runs a command and returns what it prints, without the spaces around it.
+// output runs a command and returns its standard output, without surrounding space.
 func output(dir, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

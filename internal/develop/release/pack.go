@@ -85,7 +85,8 @@ func (r *release) tar(name string, list []member) error {
 			if err != nil {
 				return err
 			}
-			header := &tar.Header{Name: m.name, Mode: int64(m.mode), Size: int64(len(content)), ModTime: r.time, Format: tar.FormatPAX}
+			header := &tar.Header{Name: m.name, Mode: int64(m.mode), Size: int64(len(content)), ModTime: r.time,
+				Format: tar.FormatPAX}
 			if err := packed.WriteHeader(header); err != nil {
 				return err
 			}
@@ -152,14 +153,16 @@ func (r *release) deb(goarch, program, docs string) error {
 	}
 	info := nfpm.WithDefaults(&nfpm.Info{
 		Name: "fedsim", Arch: goarch, Platform: "linux", Version: r.version, Section: "science", Priority: "optional",
-		Maintainer:  "The fedsim authors <fedsim@localhost>",
-		Description: "simulator of federated networks\n Simulates federated learning on slow, unreliable devices in virtual time.",
-		License:     "BSD-3-Clause", MTime: r.time, Overridables: nfpm.Overridables{Contents: contents},
+		Maintainer: "The fedsim authors <fedsim@localhost>",
+		Description: "simulator of federated networks\n Simulates federated learning on slow, " +
+			"unreliable devices in virtual time.",
+		License: "BSD-3-Clause", MTime: r.time, Overridables: nfpm.Overridables{Contents: contents},
 	})
 	if err := nfpm.PrepareForPackager(info, "deb"); err != nil {
 		return err
 	}
-	return r.create(deb.Default.ConventionalFileName(info), func(w io.Writer) error { return deb.Default.Package(info, w) })
+	return r.create(deb.Default.ConventionalFileName(info),
+		func(w io.Writer) error { return deb.Default.Package(info, w) })
 }
 
 // materials writes the modules of a program, as it records them itself, as a bill of materials
@@ -177,7 +180,9 @@ func (r *release) materials(name, program string) error {
 	bom.SerialNumber = uuid.NewSHA1(uuid.NameSpaceURL, []byte(name+" "+r.commit)).URN()
 	main := component(cyclonedx.ComponentTypeApplication, info.Main.Path, "v"+r.version)
 	bom.Metadata = &cyclonedx.Metadata{Timestamp: r.time.Format("2006-01-02T15:04:05Z"), Component: &main}
-	list := []cyclonedx.Component{component(cyclonedx.ComponentTypeLibrary, "std", strings.TrimPrefix(info.GoVersion, "go"))}
+	list := []cyclonedx.Component{
+		component(cyclonedx.ComponentTypeLibrary, "std", strings.TrimPrefix(info.GoVersion, "go")),
+	}
 	refs := []string{list[0].BOMRef}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
@@ -189,7 +194,8 @@ func (r *release) materials(name, program string) error {
 	bom.Components = &list
 	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}}
 	return r.create(name+".cdx.json", func(w io.Writer) error {
-		return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cyclonedx.SpecVersion1_6)
+		return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom,
+			cyclonedx.SpecVersion1_6)
 	})
 }
 

@@ -50,16 +50,19 @@ func (r *release) build(program, goos, goarch string) error {
 		return err
 	}
 	flags := fmt.Sprintf("-ldflags=-s -w -X '%s/cmd/fedsim/command.stamp=%s'", module, r.stamp())
-	return r.run(r.source, []string{"GOOS=" + goos, "GOARCH=" + goarch}, "go", "build", flags, "-o", program, "./cmd/fedsim")
+	return r.run(r.source, []string{"GOOS=" + goos, "GOARCH=" + goarch}, "go", "build", flags, "-o", program,
+		"./cmd/fedsim")
 }
 
 // documents writes what comes with every program: the manual pages, scripts of completion, the
 // shipped scenarios, and texts.
 func (r *release) documents(docs string) error {
-	if err := errors.Join(os.MkdirAll(filepath.Join(docs, "completions"), 0o777), r.run(r.work, nil, r.host, "man", filepath.Join(docs, "man", "man1"))); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(docs, "completions"), 0o777),
+		r.run(r.work, nil, r.host, "man", filepath.Join(docs, "man", "man1"))); err != nil {
 		return err
 	}
-	for shell, file := range map[string]string{"bash": "fedsim.bash", "zsh": "_fedsim", "fish": "fedsim.fish", "powershell": "fedsim.ps1"} {
+	for shell, file := range map[string]string{"bash": "fedsim.bash", "zsh": "_fedsim", "fish": "fedsim.fish",
+		"powershell": "fedsim.ps1"} {
 		script, err := output(r.work, r.host, "completion", shell)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(docs, "completions", file), []byte(script+"\n"), 0o666)
@@ -72,7 +75,8 @@ func (r *release) documents(docs string) error {
 	if err != nil {
 		return err
 	}
-	from := map[string]string{"LICENSE": "LICENSE", "README.md": "README.md", "CHANGELOG.md": "CHANGELOG.md", "CITATION.cff": "CITATION.cff",
+	from := map[string]string{"LICENSE": "LICENSE", "README.md": "README.md", "CHANGELOG.md": "CHANGELOG.md",
+		"CITATION.cff": "CITATION.cff",
 		"internal/tools/licenses/THIRD-PARTY.txt": "THIRD-PARTY.txt"}
 	for _, s := range scenarios {
 		from["scenarios/"+filepath.Base(s)] = "scenarios/" + filepath.Base(s)
@@ -102,13 +106,15 @@ func (r *release) wheels() error {
 	}
 	python := filepath.Join(venv, "bin", "python")
 	// Pinned: the version of hatchling is part of wheels.
-	if err := r.run(r.work, nil, python, "-m", "pip", "install", "-q", "build==1.3.0", "hatchling==1.28.0"); err != nil {
+	if err := r.run(r.work, nil, python, "-m", "pip", "install", "-q", "build==1.3.0",
+		"hatchling==1.28.0"); err != nil {
 		return fmt.Errorf("%w: %w", errTools, err)
 	}
 	for _, platform := range r.platforms {
 		goos, goarch, _ := strings.Cut(platform, "/")
 		variables := []string{"FEDSIM_GOOS=" + goos, "FEDSIM_GOARCH=" + goarch}
-		if err := r.run(r.source, variables, python, "-m", "build", "--no-isolation", "--wheel", "--outdir", r.out, "python"); err != nil {
+		if err := r.run(r.source, variables, python, "-m", "build", "--no-isolation", "--wheel", "--outdir", r.out,
+			"python"); err != nil {
 			return err
 		}
 	}

@@ -48,8 +48,9 @@ func checkout(t *testing.T) string {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z",
-		"GIT_COMMITTER_DATE=2026-01-02T03:04:05Z", "GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x")
+	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z", "GIT_AUTHOR_NAME=x",
+		"GIT_AUTHOR_EMAIL=x", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x")
 	for _, args := range [][]string{{"init", "-q"}, {"--git-dir=.git", "--work-tree=" + tree, "add", "-A"},
 		{"commit", "-q", "-m", "Release"}, {"checkout", "-q", "-f", "HEAD", "--", "."}} {
 		command(t, dir, env, "git", args...)
@@ -138,18 +139,20 @@ func prefix(t *testing.T, arch string) []string {
 // environment.
 func testArchive(t *testing.T, dist, arch string) {
 	dir := unpack(t, dist, arch)
-	for _, file := range []string{"LICENSE", "THIRD-PARTY.txt", "README.md", "CHANGELOG.md", "man/man1/fedsim-run.1", "completions/_fedsim"} {
+	for _, file := range []string{"LICENSE", "THIRD-PARTY.txt", "README.md", "CHANGELOG.md", "man/man1/fedsim-run.1",
+		"completions/_fedsim"} {
 		if info, err := os.Stat(filepath.Join(dir, file)); err != nil || info.Size() < 100 {
 			t.Errorf("%s is missing or short (%v)", file, err)
 		}
 	}
 	start := append(prefix(t, arch), "./fedsim")
 	env := []string{"HOME=/nonexistent"}
-	if got := command(t, dir, env, start[0], append(start[1:], "version")...); !strings.HasPrefix(got, "fedsim v"+version+" ") {
+	if got := command(t, dir, env, start[0], append(start[1:], "version")...); !strings.HasPrefix(got,
+		"fedsim v"+version+" ") {
 		t.Errorf("fedsim version prints %q", got)
 	}
-	args := []string{"run", "scenarios/quickstart.toml"}
-	figures := "runs/quickstart/figures"
+	args := []string{"run", "scenarios/deadline.toml"}
+	figures := "runs/deadline/figures"
 	if *full && arch == "amd64" {
 		args, figures = []string{"run", "scenarios/lte-high-var.toml"}, "runs/lte-high-var/figures"
 	}
@@ -210,13 +213,16 @@ func testDeb(t *testing.T, dist, arch string) {
 			t.Fatal(err)
 		}
 	}
-	dpkg := []string{"--root=" + root, "--force-not-root", "--force-script-chrootless", "--force-architecture", "--log=/dev/null"}
+	dpkg := []string{"--root=" + root, "--force-not-root", "--force-script-chrootless", "--force-architecture",
+		"--log=/dev/null"}
 	command(t, root, os.Environ(), "dpkg", append(dpkg, "-i", filepath.Join(dist, "fedsim_1.0.0~rc.1_"+arch+".deb"))...)
 	program := append(prefix(t, arch), filepath.Join(root, "usr/bin/fedsim"))
-	if got := command(t, root, nil, program[0], append(program[1:], "version")...); !strings.HasPrefix(got, "fedsim v"+version+" ") {
+	if got := command(t, root, nil, program[0], append(program[1:], "version")...); !strings.HasPrefix(got,
+		"fedsim v"+version+" ") {
 		t.Errorf("fedsim version prints %q", got)
 	}
-	for _, file := range []string{"man/man1/fedsim.1", "bash-completion/completions/fedsim", "doc/fedsim/copyright", "doc/fedsim/scenarios/quickstart.toml"} {
+	for _, file := range []string{"man/man1/fedsim.1", "bash-completion/completions/fedsim", "doc/fedsim/copyright",
+		"doc/fedsim/scenarios/deadline.toml"} {
 		if _, err := os.Stat(filepath.Join(root, "usr/share", file)); err != nil {
 			t.Error(err)
 		}
@@ -257,8 +263,10 @@ func testWheels(t *testing.T, dist string) {
 			t.Fatal(err)
 		}
 		command(t, dist, os.Environ(), program, append([]string{"-m", "twine", "check", "--strict"}, files...)...)
-		script := "import pyfedsim; r = pyfedsim.run('quickstart', out='out'); print(pyfedsim.__version__, len(r.rounds) > 0)"
-		if got := command(t, t.TempDir(), []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}, program, "-c", script); !strings.HasSuffix(got, "1.0.0rc1 True\n") {
+		script := "import pyfedsim; r = pyfedsim.run('deadline', out='out'); print(pyfedsim.__version__, " +
+			"len(r.rounds) > 0)"
+		if got := command(t, t.TempDir(), []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent"}, program, "-c",
+			script); !strings.HasSuffix(got, "1.0.0rc1 True\n") {
 			t.Errorf("%s prints %q", python, got)
 		}
 	}
@@ -286,7 +294,8 @@ func testSources(t *testing.T, dist string) {
 	command(t, dir, os.Environ(), "tar", "-xzf", filepath.Join(dist, "fedsim-"+version+"-source.tar.gz"))
 	env := append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "GOMODCACHE="+filepath.Join(dir, "none"))
 	source := filepath.Join(dir, "fedsim-"+version)
-	if got := command(t, source, env, "go", "list", "-deps", "./cmd/fedsim"); !strings.Contains(got, "gonum.org/v1/plot\n") {
+	if got := command(t, source, env, "go", "list", "-deps", "./cmd/fedsim"); !strings.Contains(got,
+		"gonum.org/v1/plot\n") {
 		t.Errorf("the packages are\n%s", got)
 	}
 	if *full {
@@ -310,7 +319,8 @@ func TestRefusals(t *testing.T) {
 	}
 	refused("VERSION is missing; for example make release VERSION=1.0.0")
 	refused("VERSION=v1 is not a version; examples are 1.0.0 and 1.0.0-rc.1", "v1")
-	refused("platform plan9/amd64 is not one of linux/amd64, linux/arm64, darwin/amd64, darwin/arm64, windows/amd64", "1.0.0", "plan9/amd64")
+	refused("platform plan9/amd64 is not one of linux/amd64, linux/arm64, darwin/amd64, darwin/arm64, windows/amd64",
+		"1.0.0", "plan9/amd64")
 	refused(`CHANGELOG.md has no line "## 9.9.9"; write it for this version`, "9.9.9")
 	commit := func(message string) {
 		git("-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "-a", "--allow-empty", "-m", message)
@@ -331,12 +341,14 @@ func TestRefusals(t *testing.T) {
 	}
 	command(t, dir, os.Environ(), "go", "mod", "edit", "-module", "example.org/fedsim")
 	commit("Name the module by hand")
-	refused("the module is named example.org/fedsim in go.mod alone; name it by make rename MODULE=example.org/fedsim", "1.0.0-rc.2")
+	refused("the module is named example.org/fedsim in go.mod alone; name it by make rename MODULE=example.org/fedsim",
+		"1.0.0-rc.2")
 	git("reset", "-q", "--hard", "HEAD~")
 	if err := os.Mkdir("dist", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{"1.0.0-rc.2"}, io.Discard); err == nil || err.Error() != "dist/ exists; move or remove it first" {
+	if err := run([]string{"1.0.0-rc.2"}, io.Discard); err == nil ||
+		err.Error() != "dist/ exists; move or remove it first" {
 		t.Errorf("with dist/: %v", err)
 	}
 	if err := os.Remove("dist"); err != nil { // fails if something was written to it

@@ -70,12 +70,14 @@ func follow(t *testing.T, file, commands string, programs map[string]string, var
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range regexp.MustCompile("(?ms)^`([a-z]+[.](?:py|toml))`\n\n```[a-z]+\n(.*?)^```").FindAllStringSubmatch(page(t, "flower.md"), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^`([a-z]+[.](?:py|toml))`\n\n```[a-z]+\n(.*?)^```").
+		FindAllStringSubmatch(page(t, "flower.md"), -1) {
 		if err := os.WriteFile(filepath.Join(dir, m[1]), []byte(m[2]), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	printed := command(t, dir, append(variables, "PATH="+bin, "HOME="+dir), filepath.Join(bin, "sh"), "-e", "-c", "date '+## start at %T'\n"+commands)
+	printed := command(t, dir, append(variables, "PATH="+bin, "HOME="+dir), filepath.Join(bin, "sh"), "-e", "-c",
+		"date '+## start at %T'\n"+commands)
 	t.Log(regexp.MustCompile("(?m)^## .*").FindAllString(printed, -1))
 	return dir
 }
@@ -102,7 +104,8 @@ func testTutorialArchive(t *testing.T, dist string) {
 func testTutorialWheel(t *testing.T, dist string) {
 	python := pythons(t)[0]
 	house := t.TempDir()
-	if text, err := exec.Command(python, "-m", "pip", "download", "-q", "-d", house, "numpy", "flwr").CombinedOutput(); err != nil {
+	if text, err := exec.Command(python, "-m", "pip", "download", "-q", "-d", house, "numpy", "flwr").
+		CombinedOutput(); err != nil {
 		t.Skipf("NumPy and Flower cannot be downloaded from PyPI: %s", text)
 	}
 	wheels, err := filepath.Glob(filepath.Join(dist, "*linux*_x86_64.whl"))
@@ -110,7 +113,8 @@ func testTutorialWheel(t *testing.T, dist string) {
 		t.Fatalf("wheels %v (%v)", wheels, err)
 	}
 	commands := script(t, "pip ", "Install", "The first figure", "A table of your own", "A Flower app")
-	dir := follow(t, wheels[0], commands, map[string]string{"python3": python}, "PIP_NO_INDEX=1", "PIP_FIND_LINKS="+house)
+	dir := follow(t, wheels[0], commands, map[string]string{"python3": python}, "PIP_NO_INDEX=1",
+		"PIP_FIND_LINKS="+house)
 	drawn(t, dir, "runs/quickstart/figures/quickstart.png", "runs/own/figures/own.png", "accuracy.png")
 	if figures, err := filepath.Glob(filepath.Join(dir, "figures", "*.png")); err != nil || len(figures) == 0 {
 		t.Errorf("no figure of the two runs of Flower (%v)", err)

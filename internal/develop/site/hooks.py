@@ -1,4 +1,4 @@
-"""Hooks of the site: links to files outside docs/, the pages of the APIs, and the notebooks."""
+"""Hooks of the site: its home, links to files outside docs/, the pages of the APIs, and the notebooks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]+)(#[^)\s]*)?\)")
 NOTEBOOKS = "examples/notebooks/"
 PYTHON = {
     "pyfedsim": "Runs, tables, scenarios",
-    "pyfedsim.learner": "Learners",
-    "pyfedsim.model": "External models",
-    "pyfedsim.torch": "PyTorch",
+    "pyfedsim.method": "Methods",
+    "pyfedsim.model": "Models",
+    "pyfedsim.protocols": "Learners",
+    "pyfedsim.data": "Public data",
+    "pyfedsim.errors": "Exceptions",
     "pyfedsim.engine": "Driving a run",
     "pyfedsim.observe": "Logs of real federations",
     "pyfedsim.calibration": "Calibration",
     "pyfedsim.flower": "Flower apps",
-    "pyfedsim.writers": "Trackers of experiments",
 }
 
 
@@ -93,6 +94,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     python = ["# Python API", "", "The package pyfedsim ([guide](../python.md)).", ""]
     for module, title in PYTHON.items():
         python += [f"## {title}", "", f"::: {module}", "    options:", "      heading_level: 3", ""]
+    home = re.sub(r"\]\((?!docs/|https?://|#)", "](../", (ROOT / "README.md").read_text(encoding="utf-8"))
+    files.append(File.generated(config, "index.md", content=home.replace("](docs/", "](")))
     files.append(File.generated(config, "api/python.md", content="\n".join(python)))
     files.append(File.generated(config, "api/go.md", content=go_packages()))
     for path in sorted((ROOT / NOTEBOOKS).glob("*.ipynb")):

@@ -12,14 +12,18 @@ import (
 
 // CleanOptions are the options of the selector "clean".
 type CleanOptions struct {
-	Power      float64 `toml:"power" doc:"clients are drawn in proportion to intensity^-power"`
-	GPerKWhMax float64 `toml:"g_per_kwh_max" doc:"clients whose grid has a larger intensity are not asked, except one of the cleanest where all have; 0: no limit"`
+	// clients are drawn in proportion to intensity^-power
+	Power float64 `toml:"power"`
+	// clients whose grid has a larger intensity are not asked, except one of the cleanest where all
+	// have; 0: no limit
+	GPerKWhMax float64 `toml:"g_per_kwh_max"`
 }
 
 // Validate reports all problems of the options.
 func (o *CleanOptions) Validate(c *config.Checker) {
 	c.Require(o.Power > 0 && o.Power <= 20, "power", o.Power, "must be in (0, 20]: 0 would be the selection uniform")
-	c.Require(o.GPerKWhMax >= 0 && !math.IsInf(o.GPerKWhMax, 0), "g_per_kwh_max", o.GPerKWhMax, "must be a number that is not negative")
+	c.Require(o.GPerKWhMax >= 0 && !math.IsInf(o.GPerKWhMax, 0), "g_per_kwh_max", o.GPerKWhMax,
+		"must be a number that is not negative")
 }
 
 // clean selects clients whose grids have a low carbon intensity when the round opens, and fewer in
@@ -39,7 +43,7 @@ const (
 func init() {
 	federation.RegisterSelector(federation.SelectorFactory{
 		Name:    Clean,
-		Summary: "clients whose grids have a low carbon intensity now; fewer in dirty hours",
+		Summary: "clients on grids with a low carbon intensity now; fewer in dirty hours",
 		Options: func() config.Options { return &CleanOptions{Power: 1} },
 		Fewer:   true,
 		New: func(s federation.SelectorSetup, o config.Options) (federation.Selector, error) {
@@ -55,27 +59,27 @@ func init() {
 // leastIntensity stands for lower intensities, in g CO2e per kWh: 0 has no power.
 const leastIntensity = 1e-3
 
-func (x *clean) Select(s *federation.Selection) []int32 {
-	intensity := func(t int32) float64 { return x.grid.At(int(t), s.Now()) }
+func (c *clean) Select(s *federation.Selection) []int32 {
+	intensity := func(client int32) float64 { return c.grid.At(int(client), s.Now()) }
 	lowest := math.Inf(1)
 	for i := range s.Len() {
 		lowest = min(lowest, intensity(s.At(i)))
 	}
 	limit, size := math.Inf(1), s.Size
-	if x.GPerKWhMax > 0 {
-		limit = x.GPerKWhMax
+	if c.GPerKWhMax > 0 {
+		limit = c.GPerKWhMax
 	}
 	if lowest > limit {
 		limit, size = lowest, 1
 	}
-	x.below = x.below[:0]
+	c.below = c.below[:0]
 	for i := range s.Len() {
-		if t := s.At(i); intensity(t) <= limit {
-			x.below = append(x.below, t)
+		if client := s.At(i); intensity(client) <= limit {
+			c.below = append(c.below, client)
 		}
 	}
 	lowest = max(lowest, leastIntensity)
-	return s.Weighted(min(size, len(x.below)), x.below, func(t int32) float64 {
-		return elementary.Exp(-x.Power * elementary.Log(max(intensity(t), leastIntensity)/lowest))
+	return s.Weighted(min(size, len(c.below)), c.below, func(client int32) float64 {
+		return elementary.Exp(-c.Power * elementary.Log(max(intensity(client), leastIntensity)/lowest))
 	})
 }

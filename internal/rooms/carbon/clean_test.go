@@ -10,13 +10,16 @@ import (
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
+	"fedsim/internal/tools/expect"
 )
 
 // server returns a server on which "clean" chooses one of so many clients.
 func server(n int, features []clients.Feature, o *CleanOptions) (*federation.Server, error) {
 	s := federation.Setup{System: setup(n, nil).System, Config: federation.Defaults()}
 	s.Features = features
-	s.Config.Protocol, s.Config.Selection, s.Config.Clients, s.Config.SelectionOptions = federation.Charged, Clean, 1, o
+	s.Config.Protocol, s.Config.Clients.Count = protocols.Charged, 1
+	s.Config.Selection, s.Config.SelectionOptions = Clean, o
 	message := func(int) (down, up float64) { return 1, 1 }
 	return federation.New(s, federation.Workload{Name: "none", Bytes: message}, idle{})
 }
@@ -40,10 +43,8 @@ func TestCleanDrawsByTheRatioOfIntensities(t *testing.T) {
 		for k, g := range c.grams {
 			fmt.Fprintf(&rows, "%d,0,grid_g_per_kwh,%g\n%d,3600,end,\n", k, g, k)
 		}
-		f, err := server(7, []clients.Feature{Feature{Grid: gridOf(t, rows.String(), nil)}}, &CleanOptions{Power: c.power})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := expect.Value(server(7, []clients.Feature{Feature{Grid: gridOf(t, rows.String(), nil)}},
+			&CleanOptions{Power: c.power}))(t)
 		total, weights := 0.0, [7]float64{}
 		for k, g := range c.grams {
 			weights[k] = math.Pow(max(g, 1e-3)/max(slices.Min(c.grams), 1e-3), -c.power)
@@ -67,7 +68,6 @@ func TestCleanDrawsByTheRatioOfIntensities(t *testing.T) {
 // Without grids there is nothing to choose by.
 func TestCleanNeedsGrids(t *testing.T) {
 	_, err := server(7, nil, &CleanOptions{Power: 1})
-	if want := (config.Problem{Key: "federation.selection", Value: Clean, Want: wantGrid}).Error(); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("the error is %v, want %q", err, want)
-	}
+	want := (config.Problem{Key: "federation.selection", Value: Clean, Want: wantGrid}).Error()
+	expect.That(t, err != nil && strings.Contains(err.Error(), want), "the error is %v, want %q", err, want)
 }

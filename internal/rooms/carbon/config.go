@@ -1,5 +1,5 @@
 // Package carbon turns energy into grams of CO2 equivalent by the carbon intensity of the grid of a
-// place at an instant (docs/energy.md). A [Grid] has the intensities of the places of devices and
+// place at an instant (docs/time.md#energy-and-carbon). A [Grid] has the intensities of the places of devices and
 // server; a [Feature] of a system counts the grams of runs. The selector "clean" chooses by intensity.
 //
 // Energy is in joules, power in watts, intensity in g CO2e per kWh. The package must not know when
@@ -21,12 +21,21 @@ const Generated = "generated"
 
 // Config is the table [energy] of a scenario. Without Grid nothing counts grams.
 type Config struct {
-	Grid            []string `toml:"grid" doc:"files with traces of grid_g_per_kwh by place (docs/energy.md), which repeat after their end; \"generated\" is an example. Empty: no grams of CO2"`
-	Places          []string `toml:"places" doc:"places of the files: device k is in place k mod n of them; empty: all places, in the order of the files"`
-	ServerPlace     string   `toml:"server_place" doc:"place of the server, with server_w"`
-	NetworkKWhPerGB float64  `toml:"network_kwh_per_gb" doc:"energy of the network between server and devices for 10^9 bytes on the wire, in kWh, at the place of the device; 0: not counted"`
-	ServerW         float64  `toml:"server_w" doc:"power of the server throughout, in watts; 0: not counted"`
-	PUE             float64  `toml:"pue" doc:"power usage effectiveness of the server's data center, by which server_w is multiplied"`
+	// files with traces of grid_g_per_kwh by place (docs/time.md#energy-and-carbon), which repeat after their end;
+	// "generated" is an example. Empty: no grams of CO2
+	Grid []string `toml:"grid"`
+	// places of the files: device k is in place k mod n of them; empty: all places, in the order of
+	// the files
+	Places []string `toml:"places"`
+	// place of the server, with server_w
+	ServerPlace string `toml:"server_place"`
+	// energy of the network between server and devices for 10^9 bytes on the wire, in kWh, at the
+	// place of the device
+	NetworkKWhPerGB float64 `toml:"network_kwh_per_gb" absent:"0: none"`
+	// power of the server throughout, in watts
+	ServerW float64 `toml:"server_w" absent:"0: none"`
+	// power usage effectiveness of the server's data center, by which server_w is multiplied
+	PUE float64 `toml:"pue"`
 }
 
 // Default returns the table without grids.
@@ -43,7 +52,8 @@ func (c *Config) Validate(check *config.Checker) {
 	check.Require(!slices.Contains(c.Grid, ""), "grid", c.Grid, "must name files")
 	number("network_kwh_per_gb", c.NetworkKWhPerGB)
 	number("server_w", c.ServerW)
-	check.Require(c.PUE >= 1 && !math.IsInf(c.PUE, 0), "pue", c.PUE, "must be at least 1: the data center takes what the server does and more")
+	check.Require(c.PUE >= 1 && !math.IsInf(c.PUE, 0), "pue", c.PUE,
+		"must be at least 1: the data center takes what the server does and more")
 	if !c.On() {
 		const idle = "has no effect without energy.grid: name files of grid_g_per_kwh, or remove the key"
 		check.Require(len(c.Places) == 0, "places", c.Places, idle)
@@ -53,9 +63,12 @@ func (c *Config) Validate(check *config.Checker) {
 		check.Require(c.PUE == 1, "pue", c.PUE, idle)
 		return
 	}
-	check.Require(c.ServerW == 0 || c.ServerPlace != "", "server_w", c.ServerW, "needs energy.server_place: the server's energy has the intensity of a place")
-	check.Require(c.ServerW > 0 || c.ServerPlace == "", "server_place", c.ServerPlace, "has no effect without energy.server_w: set it, or remove the key")
-	check.Require(c.PUE <= 1 || c.ServerW > 0, "pue", c.PUE, "has no effect without energy.server_w: set it, or remove the key")
+	check.Require(c.ServerW == 0 || c.ServerPlace != "", "server_w", c.ServerW,
+		"needs energy.server_place: the server's energy has the intensity of a place")
+	check.Require(c.ServerW > 0 || c.ServerPlace == "", "server_place", c.ServerPlace,
+		"has no effect without energy.server_w: set it, or remove the key")
+	check.Require(c.PUE <= 1 || c.ServerW > 0, "pue", c.PUE,
+		"has no effect without energy.server_w: set it, or remove the key")
 }
 
 // Load reads the files. Runs share the grid, which does not change.
@@ -65,7 +78,8 @@ func (c *Config) Load() (*Grid, error) {
 		return nil, err
 	}
 	if !set.Kinds().Has(traces.GridGPerKWh) {
-		return nil, fmt.Errorf("%s: has %v: files of energy.grid must have %v", c.Grid[0], set.Kinds(), traces.GridGPerKWh)
+		return nil,
+			fmt.Errorf("%s: has %v: files of energy.grid must have %v", c.Grid[0], set.Kinds(), traces.GridGPerKWh)
 	}
 	g := &Grid{Config: *c, view: traces.NewView(set, traces.InOrder, 0, true)}
 	names := make([]string, set.Len())

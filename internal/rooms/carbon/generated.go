@@ -20,7 +20,8 @@ func generated() traces.Sequence {
 	for _, mean := range []float64{20, 240, 1200} {
 		for h := range hours {
 			angle := 2 * math.Pi * (float64(h) + 0.5 - peak) / hours
-			fmt.Fprintf(&b, "generated-%g,%d,grid_g_per_kwh,%v\n", mean, 3600*h, mean*(1+float64(swing*elementary.Cos(angle))))
+			fmt.Fprintf(&b, "generated-%g,%d,grid_g_per_kwh,%v\n", mean, 3600*h,
+				mean*(1+float64(swing*elementary.Cos(angle))))
 		}
 		fmt.Fprintf(&b, "generated-%g,%d,end,\n", mean, 3600*hours)
 	}

@@ -83,7 +83,7 @@ func (m *meter) Drew(device int, a clients.Activity, from, to engine.Time, joule
 	m.now[partOf(a)] += m.grams(m.place(device), from, to, joules)
 }
 
-// partOf returns the part of what a device does.
+// partOf returns the part to which an activity of a device counts.
 func partOf(a clients.Activity) part {
 	switch a {
 	case clients.Compute:

@@ -7,6 +7,7 @@ import (
 	"fedsim/clients"
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	links "fedsim/network"
 	"fedsim/results"
@@ -20,10 +21,7 @@ func gridOf(t *testing.T, rows string, change func(*Config)) *Grid {
 	if change != nil {
 		change(&cfg)
 	}
-	g, err := cfg.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := expect.Value(cfg.Load())(t)
 	return g
 }
 
@@ -48,10 +46,7 @@ func setup(n int, change func(*clients.Setup)) clients.Setup {
 func start(t *testing.T, s clients.Setup, g *Grid) (*clients.Clients, *meter) {
 	t.Helper()
 	s.Features = []clients.Feature{Feature{Grid: g}}
-	c, err := clients.New(s, clients.Listener{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(clients.New(s, clients.Listener{}))(t)
 	c.Begin()
 	return c, c.Observers()[0].(*meter)
 }
@@ -90,9 +85,7 @@ func TestGramsOverAChangeOfHour(t *testing.T) {
 		{"server computing", r.Value("co2_server_compute_g"), 10 * 1.5 * 300 * 1000 / kWh},
 		{"server waiting", r.Value("co2_server_wait_g"), 10 * 1.5 * 7000 * 1000 / kWh},
 	} {
-		if !(math.Abs(x.got-x.want) <= 1e-12*x.want) {
-			t.Errorf("%s: %v g, want %v", x.part, x.got, x.want)
-		}
+		expect.That(t, math.Abs(x.got-x.want) <= 1e-12*x.want, "%s: %v g, want %v", x.part, x.got, x.want)
 	}
 }
 
@@ -114,7 +107,8 @@ func TestGramsAreJoules(t *testing.T) {
 		for number := range 4 {
 			for k := range 3 {
 				if c.Available(k) {
-					c.Start(k, clients.Attempt{Number: number, BytesDown: 1e5, Work: devices.Work{FLOPs: 3000}, BytesUp: 2e5})
+					c.Start(k,
+						clients.Attempt{Number: number, BytesDown: 1e5, Work: devices.Work{FLOPs: 3000}, BytesUp: 2e5})
 				}
 			}
 			c.Flush()
@@ -129,8 +123,10 @@ func TestGramsAreJoules(t *testing.T) {
 		c.Batteries().AccountAll(c.Now())
 		r, joules := results.NewRound(), c.Batteries().Total().DrainedJ
 		m.EndRound(c.Now(), &r)
-		if !(math.Abs(r.Value("co2_g")-joules) <= 1e-9*joules) || r.Value("co2_send_g") <= 0 || r.Value("co2_compute_g") <= 0 {
-			t.Errorf("%s: %v g, of which %v g computing and %v g sending, are of %v J", name, r.Value("co2_g"), r.Value("co2_compute_g"), r.Value("co2_send_g"), joules)
+		if !(math.Abs(r.Value("co2_g")-joules) <= 1e-9*joules) || r.Value("co2_send_g") <= 0 ||
+			r.Value("co2_compute_g") <= 0 {
+			t.Errorf("%s: %v g, of which %v g computing and %v g sending, are of %v J", name, r.Value("co2_g"),
+				r.Value("co2_compute_g"), r.Value("co2_send_g"), joules)
 		}
 	}
 }

@@ -7,25 +7,45 @@ import (
 	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/internal/rooms"
-	"fedsim/results"
 )
 
 // Budget is the key of the table [run].
 type Budget struct {
-	MaxCO2G float64 `toml:"max_co2_g" doc:"grams of CO2e, of all that the run counts (docs/energy.md), after which no further round begins; needs energy.grid; 0: no limit"`
+	// grams of CO2e, of all that the run counts (docs/time.md#energy-and-carbon), after which no further round
+	// begins; needs energy.grid
+	MaxCO2G float64 `toml:"max_co2_g" absent:"0: unlimited"`
 }
 
-var _ rooms.Room = (*Config)(nil)
+func init() {
+	rooms.Register(rooms.Room{
+		Name: "carbon", Place: 1,
+		Keys: []rooms.Keys{
+			{Table: "energy", After: "traces", New: func() any { c := Default(); return &c },
+				Doc: "grams of CO2 equivalent of devices, network and server (docs/time.md#energy-and-carbon)"},
+			{In: "run", After: "max_time_s", New: func() any { return new(Budget) }},
+		},
+		Check: check, Columns: Columns, Missing: missing, Feature: feature,
+		Traits: []rooms.Trait{{
+			Key: "energy.grid",
+			With: []string{"energy.places", "energy.server_place", "energy.network_kwh_per_gb", "energy.server_w",
+				"energy.pue"},
+			Used: func(s rooms.Settings) (any, bool) { c := of(s); return c.Grid, c.On() },
+			// counting changes no event
+			Off: "empty", Why: "under which there is no energy", AnyProgram: true, Shares: true, AllRounds: true,
+		}, {
+			Key:  "run.max_co2_g",
+			Used: func(s rooms.Settings) (any, bool) { most := budget(s); return most, most > 0 },
+			Off:  "0", AnyClients: true, AnyCost: true, AnyProgram: true, Shares: true,
+		}},
+	})
+}
 
-// SetDefaults is of rooms.Room, as the methods below.
-func (c *Config) SetDefaults() { *c = Default() }
+func of(s rooms.Settings) *Config     { return config.Part[Config](s.Keys) }
+func budget(s rooms.Settings) float64 { return config.Part[Budget](s.Keys).MaxCO2G }
 
-// Declared returns the columns.
-func (*Config) Declared() *results.Declared { return Columns }
-
-// Missing says what to set for a column.
-func (c *Config) Missing(column string) string {
-	if c.counts(column) {
+// missing says what to set for a column.
+func missing(s rooms.Settings, column string) string {
+	if of(s).counts(column) {
 		return ""
 	}
 	return "set energy.grid, and energy.network_kwh_per_gb or energy.server_w for grams of the network or the server"
@@ -43,28 +63,18 @@ func (c *Config) counts(column string) bool {
 	}
 }
 
-// Check reports all errors, and what needs grids, without them.
-func (c *Config) Check(check *config.Checker, s rooms.Settings) {
+// check reports all errors, and what needs grids, without them.
+func check(check *config.Checker, s rooms.Settings) {
+	c, most := of(s), budget(s)
 	c.Validate(check.In("energy"))
-	most := rooms.Part[Budget](s.Run).MaxCO2G
 	check.Require(most >= 0 && most <= 1e15, "run.max_co2_g", most, "must be in [0, 1e15] grams")
 	check.Require(most == 0 || c.On(), "run.max_co2_g", most, "must be 0 without energy.grid: no grams are counted")
 	check.Require(s.Federation.Selection != Clean || c.On(), "federation.selection", s.Federation.Selection, wantGrid)
 }
 
-// Traits returns those of grids and budget. Counting changes no event; the budget ends runs.
-func (c *Config) Traits(s rooms.Settings) (list []rooms.Trait) {
-	if c.On() {
-		list = append(list, rooms.Trait{Key: "energy.grid", Value: c.Grid, Off: "empty", Why: "there is no energy", Shares: true, AllRounds: true})
-	}
-	if most := rooms.Part[Budget](s.Run).MaxCO2G; most > 0 {
-		list = append(list, rooms.Trait{Key: "run.max_co2_g", Value: most, Off: "0", AnyClients: true, AnyCost: true, Shares: true})
-	}
-	return list
-}
-
-// Feature reads the files once for all runs.
-func (c *Config) Feature(s rooms.Settings, once rooms.Once) (clients.Feature, error) {
+// feature reads the files once for all runs.
+func feature(s rooms.Settings, once rooms.Once) (clients.Feature, error) {
+	c := of(s)
 	if !c.On() {
 		return nil, nil
 	}
@@ -72,5 +82,5 @@ func (c *Config) Feature(s rooms.Settings, once rooms.Once) (clients.Feature, er
 	if err != nil {
 		return nil, err
 	}
-	return Feature{Grid: grid.(*Grid), MaxG: rooms.Part[Budget](s.Run).MaxCO2G}, nil
+	return Feature{Grid: grid.(*Grid), MaxG: budget(s)}, nil
 }

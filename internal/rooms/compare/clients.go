@@ -7,7 +7,7 @@ import (
 
 // clients returns a block per case and a row per directory with the statistics over clients
 // at the end; none if no run has any.
-func (c *Comparison) clients() []captionedTable {
+func (c *Comparison) clients() columns.Sections {
 	label, metrics := results.MainStatistics(c.allRuns())
 	if len(metrics) == 0 {
 		return nil
@@ -16,8 +16,7 @@ func (c *Comparison) clients() []captionedTable {
 	for i := range metrics {
 		group.Heads = append(group.Heads, metrics[i].Head())
 	}
-	t := captionedTable{caption: label + " over clients at the end"}
-	t.Label, t.Groups = "directory", []columns.Group{group}
+	t := columns.Table{Label: "directory", Groups: []columns.Group{group}}
 	for n := range c.Cases {
 		a := &c.Cases[n]
 		block := columns.Block{Title: a.String()}
@@ -25,13 +24,13 @@ func (c *Comparison) clients() []captionedTable {
 			runs := c.runs[n][i]
 			row := []string{a.Rows[i].Directory}
 			for k := range metrics {
-				row = append(row, metrics[k].Format(metrics[k].AtEnd(runs), runs[0].Real))
+				row = append(row, metrics[k].Format(metrics[k].AtEnd(runs).Mean, runs[0].Real))
 			}
 			block.Rows = append(block.Rows, row)
 		}
 		t.Blocks = append(t.Blocks, block)
 	}
-	return []captionedTable{t}
+	return columns.Sections{{Title: label + " over clients at the end", Table: t}}
 }
 
 // addMetrics sets the metrics of all rows.

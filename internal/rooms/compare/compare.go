@@ -27,8 +27,9 @@ func Open(dir string) (*rundir.Results, error) {
 	case err != nil:
 		return nil, err
 	case len(found.Manifest.Absent) > 0:
-		return nil, fmt.Errorf("%s: %w (a partial merge without %s): merge it again with fedsim merge when all runs are done",
-			dir, errUnfinished, found.Manifest.Absent[0])
+		return nil,
+			fmt.Errorf("%s: %w (a partial merge without %s): merge again with fedsim plan merge when all runs are done",
+				dir, errUnfinished, found.Manifest.Absent[0])
 	case found.Manifest.State != rundir.Complete:
 		return nil, fmt.Errorf("%s: %w (%s): resume it first with: fedsim run --resume %s",
 			dir, errUnfinished, found.Manifest.State, dir)
@@ -37,7 +38,7 @@ func Open(dir string) (*rundir.Results, error) {
 }
 
 // Comparison compares several run directories. Fields are added, and never renamed in JSON or
-// removed (docs/json.md).
+// removed (docs/reference/json.md).
 type Comparison struct {
 	Directories []string        `json:"directories"` // different names
 	Targets     results.Targets `json:"-"`           // in the requested order
@@ -106,15 +107,16 @@ type Cell struct {
 }
 
 // Compare compares directories. Without targets, it uses those that all directories
-// report, or if none has any the one that results.Chosen chooses of all runs. It fails if no two directories have the same runs, if they share no target, or
-// if no run records the metric of a target.
+// report, or if none has any the one that results.Chosen chooses of all runs. It fails if no two directories have the
+// same runs, if they share no target, or if no run records the metric of a target.
 func Compare(dirs []*rundir.Results, targets results.Targets) (*Comparison, error) {
 	c := &Comparison{Targets: targets}
 	for i := range dirs {
 		c.Directories = append(c.Directories, dirs[i].Dir)
 	}
 	if len(targets) == 0 {
-		if c.Targets = shared(dirs); len(c.Targets) == 0 && !slices.ContainsFunc(dirs, func(d *rundir.Results) bool { return len(d.Manifest.Targets) > 0 }) {
+		if c.Targets = shared(dirs); len(c.Targets) == 0 &&
+			!slices.ContainsFunc(dirs, func(d *rundir.Results) bool { return len(d.Manifest.Targets) > 0 }) {
 			var all []results.Run
 			for _, d := range dirs {
 				all = append(all, d.Runs...)
@@ -122,7 +124,10 @@ func Compare(dirs []*rundir.Results, targets results.Targets) (*Comparison, erro
 			c.Targets = results.Chosen(all)
 		}
 		if len(c.Targets) == 0 {
-			return nil, fmt.Errorf("%w: %s have no target in common: set one, such as --target 1e-2 or --target test_error=0.08", errNothing, strings.Join(c.Directories, ", "))
+			return nil,
+				fmt.Errorf(
+					"%w: %s have no target in common: set one, such as --target 1e-2 or --target test_error=0.08",
+					errNothing, strings.Join(c.Directories, ", "))
 		}
 	}
 	var err error
@@ -132,10 +137,15 @@ func Compare(dirs []*rundir.Results, targets results.Targets) (*Comparison, erro
 	c.match(dirs)
 	c.addMetrics()
 	if len(c.Cases) == 0 {
-		return nil, fmt.Errorf("%w: no two directories have the same experiment, method and point; %s: use the same names", errNothing, c.examples())
+		return nil,
+			fmt.Errorf("%w: no two directories have the same experiment, method and point; %s: use the same names",
+				errNothing, c.examples())
 	}
 	if !c.measured() {
-		return nil, fmt.Errorf("%w: no run of %s records %s: set run.mode = \"learning\", and for suboptimality problem.optimum_sweeps above 0", errNothing, strings.Join(c.Directories, ", "), strings.Join(c.metrics(), " or "))
+		return nil,
+			fmt.Errorf("%w: no run of %s records %s: set run.mode = \"learning\", "+
+				"and for suboptimality problem.optimum.when = \"auto\"", errNothing, strings.Join(c.Directories, ", "),
+				strings.Join(c.metrics(), " or "))
 	}
 	return c, nil
 }

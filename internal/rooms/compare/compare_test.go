@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"encoding/csv"
 	"errors"
 	"math"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -26,10 +26,7 @@ func point(link, p string) []results.Setting {
 
 func compare(t *testing.T, targets results.Targets, dirs ...*rundir.Results) *Comparison {
 	t.Helper()
-	c, err := Compare(dirs, targets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(Compare(dirs, targets))(t)
 	return c
 }
 
@@ -39,8 +36,10 @@ func TestCases(t *testing.T) {
 	swapped[0], swapped[1] = swapped[1], swapped[0]
 	one := times{1: 2}
 	c := compare(t, results.ToSuboptimalities(0.1),
-		directory("a", "", runsOf("x", "MOCHA", point("3g", "0.5"), one), runsOf("x", "CoCoA", point("3g", "0.5"), one), runsOf("x", "MOCHA", point("3g", "0"), one)),
-		directory("b", "", runsOf("x", "Mb", nil, one), runsOf("y", "MOCHA", point("3g", "0.5"), one), runsOf("x", "CoCoA", swapped, one)),
+		directory("a", "", runsOf("x", "MOCHA", point("3g", "0.5"), one), runsOf("x", "CoCoA", point("3g", "0.5"), one),
+			runsOf("x", "MOCHA", point("3g", "0"), one)),
+		directory("b", "", runsOf("x", "Mb", nil, one), runsOf("y", "MOCHA", point("3g", "0.5"), one),
+			runsOf("x", "CoCoA", swapped, one)),
 		directory("c", "", runsOf("x", "Mb", nil, one), runsOf("x", "MOCHA", swapped, one)),
 	)
 	type found struct {
@@ -63,15 +62,15 @@ func TestCases(t *testing.T) {
 	if d := cmp.Diff(want, cases); d != "" {
 		t.Error(d)
 	}
-	unmatched := []Unmatched{{"a", Label{"x", "MOCHA", point("3g", "0")}}, {"b", Label{"y", "MOCHA", point("3g", "0.5")}}}
+	unmatched := []Unmatched{{"a", Label{"x", "MOCHA", point("3g", "0")}},
+		{"b", Label{"y", "MOCHA", point("3g", "0.5")}}}
 	if d := cmp.Diff(unmatched, c.Unmatched); d != "" {
 		t.Error(d)
 	}
 	// Two labels with the same text have different keys.
-	a, b := Label{Experiment: "x", Method: "a, k = v"}, Label{Experiment: "x", Method: "a", Point: []results.Setting{{Key: "k", Value: "v"}}}
-	if a.String() != b.String() || a.key() == b.key() {
-		t.Errorf("%s and %s: must differ", a.key(), b.key())
-	}
+	a, b := Label{Experiment: "x", Method: "a, k = v"},
+		Label{Experiment: "x", Method: "a", Point: []results.Setting{{Key: "k", Value: "v"}}}
+	expect.That(t, a.String() == b.String() && a.key() != b.key(), "%s and %s: must differ", a.key(), b.key())
 }
 
 // Pairs use the common seeds; means use all seeds.
@@ -102,15 +101,16 @@ func TestCells(t *testing.T) {
 	for i, row := range c.Cases[0].Rows {
 		x, w := row.Cells[0], want[i]
 		same := func(a, b float64) bool { return cmp.Equal(a, b, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)) }
-		if at := x.AtLeast; !same(at.Rounds, w.rounds) || !same(at.TimeS, w.time) || at.Bytes != w.bytes || x.ReachedSeeds != w.reached || x.EndedSeeds != w.ended {
+		if at := x.AtLeast; !same(at.Rounds, w.rounds) || !same(at.TimeS, w.time) || at.Bytes != w.bytes ||
+			x.ReachedSeeds != w.reached || x.EndedSeeds != w.ended {
 			t.Errorf("row %d: %+v, want %+v", i, x, w)
 		}
-		if d := cmp.Diff(w.ratio, x.Ratio, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)); d != "" {
-			t.Errorf("row %d: %s", i, d)
-		}
+		d := cmp.Diff(w.ratio, x.Ratio, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0))
+		expect.That(t, d == "", "row %d: %s", i, d)
 	}
 	// The first round of all runs reaches 0.5.
-	if x := c.Cases[0].Rows[4].Cells[1]; x.ReachedSeeds != 2 || x.Rounds != 1 || x.EnergyJ != 1 || x.TimeS != (1+50)/2.0 || x.Ratio.Value != 51.0/3 {
+	if x := c.Cases[0].Rows[4].Cells[1]; x.ReachedSeeds != 2 || x.Rounds != 1 || x.EnergyJ != 1 ||
+		x.TimeS != (1+50)/2.0 || x.Ratio.Value != 51.0/3 {
 		t.Errorf("to 0.5: %+v", x)
 	}
 }
@@ -136,7 +136,8 @@ func TestTestErrorTargets(t *testing.T) {
 			runs[0].Rounds[i].Suboptimality = math.NaN()
 		}
 	}
-	c := compare(t, results.Targets{{Metric: "test_error", Value: 0.25}, {Metric: "test_error", Value: 0.2}}, directory("a", "", slow), directory("b", "", fast))
+	c := compare(t, results.Targets{{Metric: "test_error", Value: 0.25}, {Metric: "test_error", Value: 0.2}},
+		directory("a", "", slow), directory("b", "", fast))
 	cells := c.Cases[0].Rows[1].Cells
 	if x := cells[0]; !x.Reached || x.Rounds != 1 || x.TimeS != 1 || x.Bytes != 100 || x.Ratio.Value != 1.0/3 {
 		t.Errorf("to 0.25: %+v", x)
@@ -209,14 +210,13 @@ points = [{ label = "near", set = { "network.rtt_ms" = 2 } }, { label = "far", s
 		{"experiment.x.axis.link.points.near.set.network.rtt_ms", values("1", "2")},
 		{"network.new_key", append([]*string{nil}, values("true")...)},
 	}
-	if d := cmp.Diff(want, compare(t, nil, a, b).Differing); d != "" {
-		t.Error(d)
-	}
-	if c := compare(t, nil, a, directory("again", string(a.Scenario), runs)); len(c.Differing) > 0 {
-		t.Errorf("the same settings differ in %v", c.Differing)
-	}
+	d := cmp.Diff(want, compare(t, nil, a, b).Differing)
+	expect.That(t, d == "", "%v", d)
+	c := compare(t, nil, a, directory("again", string(a.Scenario), runs))
+	expect.That(t, len(c.Differing) == 0, "the same settings differ in %v", c.Differing)
 	b.Scenario = []byte("[network\n")
-	if _, err := Compare([]*rundir.Results{a, b}, nil); err == nil || !strings.HasPrefix(err.Error(), filepath.Join("b", "scenario.toml")+":1:") {
+	if _, err := Compare([]*rundir.Results{a, b}, nil); err == nil ||
+		!strings.HasPrefix(err.Error(), filepath.Join("b", "scenario.toml")+":1:") {
 		t.Errorf("error %v, must begin with the place", err)
 	}
 }
@@ -236,20 +236,22 @@ func TestIncomparable(t *testing.T) {
 		a, b *rundir.Results
 		want string
 	}{
-		{a, other, "nothing to compare: no two directories have the same experiment, method and point; a has x: MOCHA, b has y: MOCHA: use the same names"},
+		{a, other, "nothing to compare: no two directories have the same experiment, method and point; a has x: " +
+			"MOCHA, b has y: MOCHA: use the same names"},
 		{a, none, "a has x: MOCHA, b has no runs"},
 		{a, targets, "a, b have no target in common: set one"},
-		{unmeasured, unmeasured, `no run of b, b records suboptimality: set run.mode = "learning", and for suboptimality problem.optimum_sweeps above 0`},
+		{unmeasured, unmeasured, `no run of b, b records suboptimality: set run.mode = "learning", ` +
+			`and for suboptimality problem.optimum.when = "auto"`},
 	} {
-		if _, err := Compare([]*rundir.Results{c.a, c.b}, nil); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Compare([]*rundir.Results{c.a, c.b}, nil); !errors.Is(err, errNothing) ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("error  %v\nwanted %s", err, c.want)
 		}
 	}
 	// One side records the metric: the other has no ratio.
 	c := compare(t, nil, a, unmeasured)
-	if x := c.Cases[0].Rows[1].Cells[0]; x.Reached || !math.IsNaN(x.Ratio.Value) {
-		t.Errorf("%+v", x)
-	}
+	x := c.Cases[0].Rows[1].Cells[0]
+	expect.That(t, !x.Reached && math.IsNaN(x.Ratio.Value), "%+v", x)
 	if _, err := plots.Draw(c.Figure()); err != nil {
 		t.Errorf("its figure: %v", err)
 	}
@@ -258,42 +260,39 @@ func TestIncomparable(t *testing.T) {
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty")
-	if err := os.Mkdir(empty, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(empty, 0o777))
 	runs := runsOf("x", "MOCHA", nil, times{1: 2})
 	for i := range runs {
 		runs[i].WallS, runs[i].Optimum, runs[i].OptimumGap = 1, 1, 0
 	}
 	for state, want := range map[rundir.State]error{rundir.Complete: nil, rundir.Incomplete: errUnfinished} {
 		at := filepath.Join(dir, string(state))
-		w, err := rundir.Create(at, false, rundir.About{Version: "v1", Seeds: []uint64{1}, Targets: results.ToSuboptimalities(0.5), Scenario: []byte("name = \"x\"\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w, err := rundir.Create(at, false,
+			rundir.About{Version: "v1", Seeds: []uint64{1}, Targets: results.ToSuboptimalities(0.5),
+				Scenario: []byte("name = \"x\"\n")})
+		expect.NoError(t, err)
 		for i := range runs {
-			if rows, err := w.Begin(i, runs[i]); err != nil || rows.End(runs[i]) != nil {
-				t.Fatal(err)
-			}
+			rows, err := w.Begin(i, runs[i])
+			expect.Must(t, err == nil && rows.End(runs[i]) == nil, "%v", err)
 		}
-		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run is unfinished") || strings.Contains(err.Error(), "--resume") { // there is no checkpoint
+		// there is no checkpoint
+		if _, err := Open(at); err == nil || !strings.HasPrefix(err.Error(), at+": its run is unfinished") ||
+			strings.Contains(err.Error(), "--resume") {
 			t.Errorf("before the end: %v", err)
 		}
-		if err := w.Finish(state, rundir.End{At: time.Unix(0, 0)}); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Finish(state, rundir.End{At: time.Unix(0, 0)}))
 		d, err := Open(at)
-		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), at+": is not finished (incomplete): resume it first with: fedsim run --resume "+at) {
+		if !errors.Is(err, want) ||
+			want != nil &&
+				!strings.Contains(err.Error(),
+					at+": is not finished (incomplete): resume it first with: fedsim run --resume "+at) {
 			t.Errorf("%s: %v", state, err)
 		}
-		if want == nil && (d.Dir != at || len(d.Runs) != 1) {
-			t.Errorf("%s: %+v", state, d)
-		}
+		expect.That(t, want != nil || d.Dir == at && len(d.Runs) == 1, "%s: %+v", state, d)
 	}
 	for _, name := range []string{empty, filepath.Join(dir, "missing")} {
-		if _, err := Open(name); !errors.Is(err, rundir.ErrForeign) || !strings.HasPrefix(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := Open(name)
+		expect.That(t, errors.Is(err, rundir.ErrForeign) && strings.HasPrefix(err.Error(), name), "%s: %v", name, err)
 	}
 }
 
@@ -306,19 +305,17 @@ func TestFigure(t *testing.T) {
 		directory("c", "", runsOf("y", "MOCHA", nil, one)),
 	)
 	fig, runs := c.Figure()
-	if fig.File != "compare" || fig.Panel != "case" || fig.Series != "directory" {
-		t.Errorf("figure %+v", fig)
-	}
+	expect.That(t, fig.File == "compare" && fig.Panel == "case" && fig.Series == "directory", "figure %+v", fig)
 	var got []string
 	for _, r := range runs {
 		panel, _ := r.Value("case")
 		line, _ := r.Value("directory")
 		got = append(got, line+" "+panel)
 	}
-	want := []string{"a x: CoCoA", "a x: CoCoA", "b x: CoCoA", "b x: CoCoA", "b y: MOCHA", "b y: MOCHA", "c y: MOCHA", "c y: MOCHA"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Error(d)
-	}
+	want := []string{"a x: CoCoA", "a x: CoCoA", "b x: CoCoA", "b x: CoCoA", "b y: MOCHA", "b y: MOCHA", "c y: MOCHA",
+		"c y: MOCHA"}
+	d := cmp.Diff(want, got)
+	expect.That(t, d == "", "%v", d)
 }
 
 func TestFigureOfManyCases(t *testing.T) {
@@ -328,9 +325,8 @@ func TestFigureOfManyCases(t *testing.T) {
 	}
 	c := compare(t, nil, directory("a", "", runs...), directory("b", "", runs...))
 	fig, shown := c.Figure()
-	if !strings.HasSuffix(fig.Title, ": the first 60 of 61 cases") || len(shown) != 2*maxPanels {
-		t.Errorf("%q of %d runs", fig.Title, len(shown))
-	}
+	expect.That(t, strings.HasSuffix(fig.Title, ": the first 60 of 61 cases") && len(shown) == 2*maxPanels,
+		"%q of %d runs", fig.Title, len(shown))
 }
 
 func TestCSV(t *testing.T) {
@@ -338,24 +334,21 @@ func TestCSV(t *testing.T) {
 		directory("a", "", runsOf("x", "MOCHA", point("3g", "0"), times{1: 0.1, 2: 0.2})),
 		directory("b", "", runsOf("x", "MOCHA", point("3g", "0"), times{2: 0.3, 3: math.NaN()})),
 	)
-	var b strings.Builder
-	if err := c.WriteCSV(&b); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := c.exact()
 	want := [][]string{
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "5e-01", "2", "2", "1", "0.07500000000000001", "1", "1", "1", "1", "2", "true", "suboptimality", "0.5", "100", "0", "0", "0.07500000000000001", "false", "", ""},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "1e-01", "2", "2", "2", "0.15000000000000002", "2", "1", "1", "1", "2", "true", "suboptimality", "0.1", "200", "0", "0", "0.15000000000000002", "false", "", ""},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "5e-01", "2", "2", "1", "25.075", "1", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.5", "100", "0", "0", "25.075", "false", "", ""},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "1e-01", "2", "1", "", "", "", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.1", "", "1", "0", "50.15", "false", "", ""},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "5e-01", "2", "2", "1",
+			"0.07500000000000001", "1", "1", "1", "1", "2", "true", "suboptimality", "0.5", "100", "0", "0",
+			"0.07500000000000001", "false", "", ""},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "1e-01", "2", "2", "2",
+			"0.15000000000000002", "2", "1", "1", "1", "2", "true", "suboptimality", "0.1", "200", "0", "0",
+			"0.15000000000000002", "false", "", ""},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "5e-01", "2", "2", "1", "25.075",
+			"1", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.5", "100", "0", "0", "25.075", "false",
+			"", ""},
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "1e-01", "2", "1", "", "", "",
+			"1.4999999999999998", "", "", "1", "true", "suboptimality", "0.1", "", "1", "0", "50.15", "false", "", ""},
 	}
-	if d := cmp.Diff(want, rows[1:]); d != "" {
-		t.Error(d)
-	}
-	if len(rows[0]) != len(want[0]) {
-		t.Errorf("%d heads for %d columns", len(rows[0]), len(want[0]))
-	}
+	d := cmp.Diff(want, rows[1:])
+	expect.That(t, d == "", "%v", d)
+	expect.That(t, len(rows[0]) == len(want[0]), "%d heads for %d columns", len(rows[0]), len(want[0]))
 }

@@ -19,7 +19,7 @@ func (c *Comparison) Figure() (results.Figure, []results.Run) {
 	fig := results.DefaultFigure()
 	last := c.Targets[len(c.Targets)-1].Metric
 	if last != results.Suboptimality {
-		fig.Y, fig.YScale = last, "linear"
+		fig.Y = last
 	}
 	metric, _ := results.MetricOf(c.allRuns(), last)
 	label := metric.LabelFor(slices.ContainsFunc(c.allRuns(), func(r results.Run) bool { return r.Real }))

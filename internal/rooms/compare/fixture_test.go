@@ -30,7 +30,8 @@ func runsOf(experiment, method string, point []results.Setting, seconds times) [
 			s, last = 100, 0.3
 		}
 		for h, sub := range []float64{1, 0.5, last} {
-			x := results.Round{Round: h, TimeS: float64(h) * s / 2, Suboptimality: sub, Primal: 1 + sub, TestError: 0.2 + 0.1*sub}
+			x := results.Round{Round: h, TimeS: float64(h) * s / 2, Suboptimality: sub, Primal: 1 + sub,
+				TestError: 0.2 + 0.1*sub}
 			if h > 0 {
 				x.EnergyJ, x.BytesDown, x.BytesUp = 1, 60, 40
 			}

@@ -72,7 +72,8 @@ func newRatio(times, base []float64, paired bool) Ratio {
 		panic("compare: pairs need the same number of times on both sides")
 	}
 	n := min(len(times), len(base))
-	r := Ratio{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), Seeds: n, Paired: paired, MedianLow: math.NaN(), MedianHigh: math.NaN()}
+	r := Ratio{Value: math.NaN(), Low: math.NaN(), High: math.NaN(), Seeds: n, Paired: paired, MedianLow: math.NaN(),
+		MedianHigh: math.NaN()}
 	if n == 0 || !(slices.Min(times) > 0) || !(slices.Min(base) > 0) {
 		return r
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/internal/tools/certainty"
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/internal/tools/rng"
 )
@@ -26,14 +27,12 @@ func TestExactRatio(t *testing.T) {
 		{newRatio(twice, base, true), Ratio{2, 2, 2, 4, true, false, nan, nan}},
 		{newRatio([]float64{6, 6}, []float64{3, 3, 3}, false), Ratio{2, 2, 2, 2, false, false, nan, nan}},
 	} {
-		if d := cmp.Diff(c.want, c.got, cmpopts.EquateNaNs()); d != "" {
-			t.Error(d)
-		}
+		d := cmp.Diff(c.want, c.got, cmpopts.EquateNaNs())
+		expect.That(t, d == "", "%v", d)
 	}
 	// Unpaired, the same times have a wide interval.
-	if got := newRatio(twice, base, false); !(got.Value == 2 && got.Low < 1 && got.High > 4) {
-		t.Errorf("unpaired: %+v", got)
-	}
+	got := newRatio(twice, base, false)
+	expect.That(t, got.Value == 2 && got.Low < 1 && got.High > 4, "unpaired: %+v", got)
 }
 
 func TestNoInterval(t *testing.T) {
@@ -49,7 +48,8 @@ func TestNoInterval(t *testing.T) {
 		{"not reached by the other", newRatio([]float64{3, 3}, []float64{math.NaN(), 4}, false), math.NaN()},
 		{"reached before the first round", newRatio([]float64{3, 3}, []float64{0, 4}, true), math.NaN()},
 	} {
-		if !math.IsNaN(c.got.Low) || !math.IsNaN(c.got.High) || c.got.Value != c.want && !(math.IsNaN(c.want) && math.IsNaN(c.got.Value)) {
+		if !math.IsNaN(c.got.Low) || !math.IsNaN(c.got.High) ||
+			c.got.Value != c.want && !(math.IsNaN(c.want) && math.IsNaN(c.got.Value)) {
 			t.Errorf("%s: %+v, want %g without an interval", c.name, c.got, c.want)
 		}
 	}
@@ -90,13 +90,11 @@ func TestCensoredRatio(t *testing.T) {
 			c.want.Low, c.want.High = got.Low, got.High
 			c.text += " [" + end(got.Low) + ", " + end(got.High) + "]"
 		}
-		if d := cmp.Diff(c.want, got, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0)); d != "" {
-			t.Errorf("%v: %s", c.pairs, d)
-		}
+		d := cmp.Diff(c.want, got, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-12, 0))
+		expect.That(t, d == "", "%v: %s", c.pairs, d)
 		row := Row{Seeds: make([]uint64, len(c.pairs)), Cells: []Cell{{Ratio: got}}}
-		if text := (&Case{Rows: []Row{{Seeds: row.Seeds}, row}}).ratio(1, 0); text != c.text {
-			t.Errorf("%q, want %q", text, c.text)
-		}
+		text := (&Case{Rows: []Row{{Seeds: row.Seeds}, row}}).ratio(1, 0)
+		expect.That(t, text == c.text, "%q, want %q", text, c.text)
 	}
 }
 
@@ -109,24 +107,19 @@ func TestSymmetry(t *testing.T) {
 		a, b := times.Draw(t, "a"), times.Draw(t, "b")
 		r, back := newRatio(a, b, true), newRatio(b, a, true)
 		for _, pair := range [][2]float64{{r.Value, back.Value}, {r.Low, back.High}, {r.High, back.Low}} {
-			if math.Abs(pair[0]*pair[1]-1) > 1e-14 {
-				t.Fatalf("%+v and %+v", r, back)
-			}
+			expect.Must(t, math.Abs(pair[0]*pair[1]-1) <= 1e-14, "%+v and %+v", r, back)
 		}
-		if r.Low > r.Value*(1+1e-14) || r.High < r.Value*(1-1e-14) {
-			t.Fatalf("%+v: the interval does not contain the ratio", r)
-		}
+		expect.Must(t, r.Low <= r.Value*(1+1e-14) && r.High >= r.Value*(1-1e-14),
+			"%+v: the interval does not contain the ratio", r)
 		least, most := math.Inf(1), 0.0
 		for i := range a {
 			least, most = min(least, a[i]/b[i]), max(most, a[i]/b[i])
 			a[i], b[i] = 4*a[i], 4*b[i]
 		}
-		if r.Low < least*(1-1e-14) || r.High > most*(1+1e-14) {
-			t.Fatalf("%+v reaches beyond the pairs, %g to %g", r, least, most)
-		}
-		if again := newRatio(a, b, true); !cmp.Equal(again, r, cmpopts.EquateNaNs()) {
-			t.Fatalf("in another unit %+v is %+v", r, again)
-		}
+		expect.Must(t, r.Low >= least*(1-1e-14) && r.High <= most*(1+1e-14),
+			"%+v reaches beyond the pairs, %g to %g", r, least, most)
+		again := newRatio(a, b, true)
+		expect.Must(t, cmp.Equal(again, r, cmpopts.EquateNaNs()), "in another unit %+v is %+v", r, again)
 	})
 }
 
@@ -138,9 +131,8 @@ func TestTail(t *testing.T) {
 		t float64 // t_{n-1} at 0.975
 	}{{2, 12.7062}, {3, 4.30265}, {5, 2.77645}, {10, 2.26216}, {31, 2.04227}} {
 		want := math.Erfc(c.t*math.Sqrt(float64(c.n)/float64(c.n-1))/math.Sqrt2) / 2
-		if got := tail(c.n); math.Abs(got-want) > 1e-4*want+1e-15 {
-			t.Errorf("%d seeds: %g, want %g", c.n, got, want)
-		}
+		got := tail(c.n)
+		expect.That(t, math.Abs(got-want) <= 1e-4*want+1e-15, "%d seeds: %g, want %g", c.n, got, want)
 	}
 	if got := tail(1e6); math.Abs(got-0.025) > 1e-6 {
 		t.Errorf("with many seeds %g, want 0.025", got)
@@ -187,7 +179,7 @@ func search(sorted []float64, x float64) int {
 // log-normal and vary by a third between seeds and by a third between runs. With enough
 // seeds, the coverage is within five percent of the level: three standard deviations of
 // a share of 200 trials are 4.6 %. With two pairs it is one half: both ratios are on the
-// same side of the true one in half of the trials. docs/compare.md shows the coverage
+// same side of the true one in half of the trials. docs/results.md shows the coverage
 // in 2000 trials.
 func TestCoverage(t *testing.T) {
 	const trials, sigma = 200, 0.3
@@ -223,7 +215,8 @@ func TestCoverage(t *testing.T) {
 		share := float64(holds) / trials
 		t.Logf("%d seeds, paired %v: %.3f", c.seeds, c.paired, share)
 		if math.Abs(share-c.want) > c.within {
-			t.Errorf("%d seeds, paired %v: contains the ratio in %.3f of the trials, want %g +- %.3f", c.seeds, c.paired, share, c.want, c.within)
+			t.Errorf("%d seeds, paired %v: contains the ratio in %.3f of the trials, want %g +- %.3f", c.seeds,
+				c.paired, share, c.want, c.within)
 		}
 	}
 }
@@ -234,8 +227,7 @@ func TestCoverage(t *testing.T) {
 func TestTailRounding(t *testing.T) {
 	for n := 2; n <= 2000; n++ {
 		x := tail(n) * resamples
-		if k := math.Round(x); k > 0 && math.Abs(x-k) < 1e-5 {
-			t.Errorf("%d seeds: resample %.9f is too close to an integer", n, x)
-		}
+		k := math.Round(x)
+		expect.That(t, k <= 0 || math.Abs(x-k) >= 1e-5, "%d seeds: resample %.9f is too close to an integer", n, x)
 	}
 }

@@ -97,7 +97,7 @@ func ratio(runs, base []results.Run, target results.Target) Ratio {
 	return newRatio(known(times, runs), known(with, base), false)
 }
 
-// timesTo returns what is known of the times of runs to a target, by seed.
+// timesTo returns the times of runs to a target, exact or bounded, by seed.
 func timesTo(runs []results.Run, target results.Target) map[uint64]certainty.Bounds {
 	times := map[uint64]certainty.Bounds{}
 	for i := range runs {

@@ -3,11 +3,9 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fedsim/internal/tools/columns"
 	"fedsim/results"
@@ -15,54 +13,20 @@ import (
 
 const none = "-"
 
-// captionedTable is a table with a caption.
-type captionedTable struct {
-	caption string
-	columns.Table
-}
-
-// Text returns the comparison as text with at most width characters a line: the settings that
-// differ, the costs of each case, statistics over clients, the unmatched runs and notes.
-func (c *Comparison) Text(width int) string {
-	var b strings.Builder
-	for _, t := range c.tables() {
-		b.WriteString(t.caption + "\n")
-		t.Write(&b, width)
-		b.WriteByte('\n')
-	}
-	for _, line := range c.notes() {
-		b.WriteString(columns.Wrap(line, width, 0) + "\n")
-	}
-	return b.String()
-}
-
-func (c *Comparison) tables() []captionedTable {
-	return append([]captionedTable{c.settings(), c.costs()}, c.clients()...)
-}
-
-// WriteMarkdown writes the comparison as Markdown.
-func (c *Comparison) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	for _, t := range c.tables() {
-		b.WriteString("### " + columns.Markdown(t.caption) + "\n\n")
-		if len(t.Blocks) > 0 {
-			t.WriteMarkdown(&b)
-			b.WriteByte('\n')
-		}
-	}
-	for _, line := range c.notes() {
-		b.WriteString("* " + columns.Markdown(line) + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+// Sections returns the comparison, with the files compare.csv, .md and .tex: the settings that differ, the costs of
+// each case, statistics over clients, the unmatched runs and notes.
+func (c *Comparison) Sections() columns.Sections {
+	first := c.settings()
+	first.Name, first.Exact = "compare", c.exact()
+	return append(append(columns.Sections{first, c.costs()}, c.clients()...), columns.Section{Notes: c.notes()})
 }
 
 // settings returns a row per setting that differs.
-func (c *Comparison) settings() captionedTable {
+func (c *Comparison) settings() columns.Section {
 	if len(c.Differing) == 0 {
-		return captionedTable{caption: "no setting differs"}
+		return columns.Section{Title: "no setting differs"}
 	}
-	t := captionedTable{caption: "settings that differ", Table: columns.Table{Label: "setting"}}
+	t := columns.Table{Label: "setting"}
 	for _, name := range c.Directories {
 		t.Groups = append(t.Groups, columns.Group{Heads: []string{name}})
 	}
@@ -75,18 +39,19 @@ func (c *Comparison) settings() captionedTable {
 		block.Rows = append(block.Rows, row)
 	}
 	t.Blocks = []columns.Block{block}
-	return t
+	return columns.Section{Title: "settings that differ", Table: t}
 }
 
 // costs returns a block per case, a row per directory and a group of columns per target.
-func (c *Comparison) costs() captionedTable {
-	t := captionedTable{caption: "virtual time, bytes and energy to each target", Table: columns.Table{Label: "directory"}}
+func (c *Comparison) costs() columns.Section {
+	t := columns.Table{Label: "directory"}
 	for _, x := range c.Targets {
 		to, heads := "to "+x.Text(c.allRuns()...), []string{"rounds", "time", "ratio"}
 		if c.seeds() == 0 {
 			heads = append([]string{"seeds"}, heads...)
 		}
-		t.Groups = append(t.Groups, columns.Group{Title: to, Heads: heads}, columns.Group{Title: to, Heads: []string{"sent", "energy"}})
+		t.Groups = append(t.Groups, columns.Group{Title: to, Heads: heads},
+			columns.Group{Title: to, Heads: []string{"sent", "energy"}})
 	}
 	relative := false
 	for n := range c.Cases {
@@ -106,8 +71,8 @@ func (c *Comparison) costs() captionedTable {
 		}
 		t.Blocks = append(t.Blocks, block)
 	}
-	t.caption += results.RelativeNote(relative)
-	return t
+	return columns.Section{Title: "virtual time, bytes and energy to each target" + results.RelativeNote(relative),
+		Table: t}
 }
 
 // seeds returns the number of seeds of every row, 0 if they differ.
@@ -141,8 +106,8 @@ func (c *Cell) text(r *Row, ratio string) []string {
 
 // ratio returns a ratio with its interval, and with the number of seeds if it does not
 // use all seeds of the row.
-func (a *Case) ratio(row, cell int) string {
-	r := &a.Rows[row].Cells[cell].Ratio
+func (c *Case) ratio(row, cell int) string {
+	r := &c.Rows[row].Cells[cell].Ratio
 	text := r.text()
 	switch {
 	case text == none:
@@ -153,7 +118,7 @@ func (a *Case) ratio(row, cell int) string {
 	if !math.IsNaN(r.Low) {
 		text += fmt.Sprintf(" [%s, %s]", end(r.Low), end(r.High))
 	}
-	seeds := len(a.Rows[row].Seeds)
+	seeds := len(c.Rows[row].Seeds)
 	switch {
 	case !r.Paired:
 		text += " unpaired"
@@ -161,7 +126,7 @@ func (a *Case) ratio(row, cell int) string {
 		text += " (1 seed)"
 	case r.Seeds == 1:
 		text += " (1 pair)"
-	case r.Seeds < seeds || r.Seeds < len(a.Rows[0].Seeds):
+	case r.Seeds < seeds || r.Seeds < len(c.Rows[0].Seeds):
 		text += fmt.Sprintf(" (%d pairs)", r.Seeds)
 	}
 	return text
@@ -176,7 +141,9 @@ func (r *Ratio) text() string {
 	}
 	low, high := columns.Significant(r.MedianLow), columns.Significant(r.MedianHigh)+unit
 	switch {
-	case !r.Censored && math.IsNaN(r.Value), r.Censored && (r.MedianHigh == 0 || math.IsInf(r.MedianLow, 1) || r.MedianLow == 0 && math.IsInf(r.MedianHigh, 1)):
+	case !r.Censored && math.IsNaN(r.Value),
+		r.Censored &&
+			(r.MedianHigh == 0 || math.IsInf(r.MedianLow, 1) || r.MedianLow == 0 && math.IsInf(r.MedianHigh, 1)):
 		return none
 	case !r.Censored:
 		return columns.Significant(r.Value) + "x"
@@ -218,20 +185,26 @@ func (c *Comparison) notes() []string {
 		lines = append(lines, "ratio: mean time divided by that of the first directory, over common seeds")
 	}
 	if c.has(func(r *Ratio) bool { return !r.Censored && !math.IsNaN(r.Low) }) {
-		lines = append(lines, fmt.Sprintf("[low, high]: %g %% bootstrap interval, expanded percentiles of %d resamples", 100*level, resamples))
+		lines = append(lines,
+			fmt.Sprintf("[low, high]: %g %% bootstrap interval, expanded percentiles of %d resamples", 100*level,
+				resamples))
 	}
 	if c.has(func(r *Ratio) bool { return r.Censored && r.Seeds > 1 }) {
-		lines = append(lines, "median: a run did not reach the target, so that this is the median of the ratios of common seeds; its interval drops "+
-			"the same number of them at both ends, holds after any number of seeds with 95 %, and needs seven (docs/compare.md)")
+		lines = append(lines, "median: a run did not reach the target, so that this is the median of the ratios of "+
+			"common seeds; its interval drops "+
+			"the same number of them at both ends, holds after any number of seeds with 95 %, "+
+			"and needs seven (docs/results.md)")
 	}
 	if c.censored() {
 		lines = append(lines, ">: mean, unknown costs taken at the end of the run; never: a run stalled")
 	}
 	if c.has(func(r *Ratio) bool { return r.Seeds == 1 }) {
-		lines = append(lines, "a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1,2,3,4,5,6]'")
+		lines = append(lines,
+			"a ratio over one seed has no interval: run more, such as --set 'run.seeds=[1,2,3,4,5,6]'")
 	}
 	if c.has((*Ratio).narrow) {
-		lines = append(lines, fmt.Sprintf("intervals over so few seeds cover less than %g %% (docs/compare.md)", 100*level))
+		lines = append(lines,
+			fmt.Sprintf("intervals over so few seeds cover less than %g %% (docs/results.md)", 100*level))
 	}
 	if c.has(func(r *Ratio) bool { return !r.Paired }) {
 		lines = append(lines, "unpaired: the directories have no common seed; the ratio uses all seeds of both")
@@ -243,7 +216,8 @@ func (c *Comparison) notes() []string {
 func (c *Comparison) has(property func(*Ratio) bool) bool {
 	for i := range c.Cases {
 		for _, row := range c.Cases[i].Rows[1:] {
-			if slices.ContainsFunc(row.Cells, func(x Cell) bool { return x.Ratio.text() != none && property(&x.Ratio) }) {
+			if slices.ContainsFunc(row.Cells,
+				func(x Cell) bool { return x.Ratio.text() != none && property(&x.Ratio) }) {
 				return true
 			}
 		}

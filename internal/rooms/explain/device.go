@@ -18,8 +18,8 @@ type Total struct {
 	ResponseS float64 `json:"response_s"` // mean response time
 	Selected  int     `json:"selected"`   // rounds in which the server requested an update
 	Taken     int     `json:"taken"`      // rounds in which the server used a response
-	Dropped   int     `json:"dropped"`    // as in rounds.csv
-	Late      int     `json:"late"`       // as in rounds.csv
+	Dropped   int     `json:"dropped"`    // as in rounds.parquet
+	Late      int     `json:"late"`       // as in rounds.parquet
 	Activities
 	WaitShare float64 `json:"wait_share"` // fraction of the time spent waiting
 	EnergyJ   float64 `json:"energy_j"`
@@ -30,11 +30,12 @@ type Total struct {
 
 // Activities are the seconds that devices spend on each activity.
 type Activities struct {
-	DownlinkS    float64 `json:"downlink_s"` // receiving, over all attempts
-	ComputeS     float64 `json:"compute_s"`
-	OverheadS    float64 `json:"overhead_s"` // the part of ComputeS that is not FLOPs at the device's rate
-	UplinkS      float64 `json:"uplink_s"`
-	PollS        float64 `json:"poll_s"` // waiting within an attempt for a poll; of a Path also that of the server for the response
+	DownlinkS float64 `json:"downlink_s"` // receiving, over all attempts
+	ComputeS  float64 `json:"compute_s"`
+	OverheadS float64 `json:"overhead_s"` // the part of ComputeS that is not FLOPs at the device's rate
+	UplinkS   float64 `json:"uplink_s"`
+	// waiting within an attempt for a poll; of a Path also that of the server for the response
+	PollS        float64 `json:"poll_s"`
 	WaitS        float64 `json:"wait_s"` // waiting for a request, a retry or the hub
 	UnavailableS float64 `json:"unavailable_s"`
 	DepletedS    float64 `json:"depleted_s"` // with an empty battery
@@ -88,8 +89,8 @@ func (r *Report) NameDevices(run *results.Run) {
 	if !run.Data.NamesClients() {
 		return
 	}
-	for t := range r.Devices {
-		r.Devices[t].Name = run.ClientName(t)
+	for client := range r.Devices {
+		r.Devices[client].Name = run.ClientName(client)
 	}
 }
 
@@ -109,15 +110,16 @@ func (r *Report) Slowest() []int {
 // by decreasing ResponseS, then by number.
 func (r *Report) Stragglers() []int {
 	return r.sorted(func(a, b *Device) int {
-		return cmp.Or(cmp.Compare(b.ExcessS, a.ExcessS), cmp.Compare(b.Ended, a.Ended), cmp.Compare(b.ResponseS, a.ResponseS))
+		return cmp.Or(cmp.Compare(b.ExcessS, a.ExcessS), cmp.Compare(b.Ended, a.Ended),
+			cmp.Compare(b.ResponseS, a.ResponseS))
 	})
 }
 
 // sorted returns the numbers of the devices in an order.
 func (r *Report) sorted(compare func(a, b *Device) int) []int {
 	order := make([]int, len(r.Devices))
-	for t := range order {
-		order[t] = t
+	for client := range order {
+		order[client] = client
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return compare(&r.Devices[a], &r.Devices[b]) })
 	return order
@@ -125,8 +127,8 @@ func (r *Report) sorted(compare func(a, b *Device) int) []int {
 
 // count adds a round to the totals of its devices.
 func (r *Report) count(x *RoundAnalysis, rows []results.DeviceRow) {
-	for t := range rows {
-		row, d := &rows[t], &r.Devices[t]
+	for client := range rows {
+		row, d := &rows[client], &r.Devices[client]
 		if row.Attempts > 0 {
 			d.Selected++
 		}
@@ -143,7 +145,8 @@ func (r *Report) count(x *RoundAnalysis, rows []results.DeviceRow) {
 		}
 		d.Dropped += row.Dropped
 		d.Late += row.Late
-		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.OverheadS, row.UplinkS, row.PollS, row.WaitS, row.UnavailableS, row.DepletedS})
+		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.OverheadS, row.UplinkS, row.PollS, row.WaitS,
+			row.UnavailableS, row.DepletedS})
 		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
 		case results.OutcomeDepleted, results.OutcomeLowBattery:
@@ -159,9 +162,9 @@ func (r *Report) count(x *RoundAnalysis, rows []results.DeviceRow) {
 
 // finish sets the means and the total of the devices, and the classes of the devices of a fleet.
 func (r *Report) finish() {
-	for t := range r.Devices {
-		r.All.add(&r.Devices[t].Total)
-		r.Devices[t].finish()
+	for client := range r.Devices {
+		r.All.add(&r.Devices[client].Total)
+		r.Devices[client].finish()
 	}
 	r.All.finish()
 	fleet := r.Run.Settings.Fleet.Fleet()
@@ -173,8 +176,8 @@ func (r *Report) finish() {
 	for _, c := range fleet.Classes {
 		r.Classes = append(r.Classes, Class{Name: c.Name})
 	}
-	for t := range r.Devices {
-		d, c := &r.Devices[t], &r.Classes[machines.Class[t]]
+	for client := range r.Devices {
+		d, c := &r.Devices[client], &r.Classes[machines.Class[client]]
 		d.Class = c.Name
 		c.Devices++
 		c.add(&d.Total)

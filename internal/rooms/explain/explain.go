@@ -19,20 +19,21 @@ import (
 )
 
 // Report is the analysis of one run. Fields are added, and never renamed in JSON or removed
-// (docs/json.md).
+// (docs/reference/json.md).
 type Report struct {
-	ID       string            `json:"run"`
-	Protocol string            `json:"protocol"` // of rounds
-	TimeS    float64           `json:"time_s"`   // virtual time at the end of the last round, seconds
-	Relative bool              `json:"relative"` // times are in relative units, not seconds
-	Path     Path              `json:"path"`     // sum over the rounds
-	All      Total             `json:"all"`      // of all devices
-	Targets  []Target          `json:"targets"`  // set by AddTargets
-	Costs    map[string][]Cost `json:",embed"`   // likewise, by the field of each results.Declared; empty where nothing counts them
-	Rounds   []RoundAnalysis   `json:"rounds"`   // in order
-	Devices  []Device          `json:"devices"`  // by number
-	Classes  []Class           `json:"classes"`  // of the fleet, in its order; empty without a fleet
-	WhatIf   []*WhatIf         `json:"what_if"`  // estimates; the caller sets them
+	ID       string   `json:"run"`
+	Protocol string   `json:"protocol"` // of rounds
+	TimeS    float64  `json:"time_s"`   // virtual time at the end of the last round, seconds
+	Relative bool     `json:"relative"` // times are in relative units, not seconds
+	Path     Path     `json:"path"`     // sum over the rounds
+	All      Total    `json:"all"`      // of all devices
+	Targets  []Target `json:"targets"`  // set by AddTargets
+	// likewise, by the field of each results.Declared; empty where nothing counts them
+	Costs   map[string][]Cost `json:",embed"`
+	Rounds  []RoundAnalysis   `json:"rounds"`  // in order
+	Devices []Device          `json:"devices"` // by number
+	Classes []Class           `json:"classes"` // of the fleet, in its order; empty without a fleet
+	WhatIf  []*WhatIf         `json:"what_if"` // estimates; the caller sets them
 
 	Run      *scenario.RunSpec `json:"-"`
 	dir      string
@@ -48,7 +49,7 @@ type Target struct {
 	text string // metric and value for people
 }
 
-// Cost is a declared cost of the run: of a column of rounds.csv, by what it is called.
+// Cost is a declared cost of the run: of a column of rounds.parquet, by what it is called.
 type Cost struct {
 	Column string             `json:"column"`
 	Amount map[string]float64 `json:",embed"`
@@ -66,7 +67,8 @@ func (r *Report) addCosts(run *results.Run) {
 		for i := range d.Columns {
 			if c := &d.Columns[i]; !c.Get(&total).IsUnknown() {
 				v := c.Get(&total).Real()
-				list = append(list, Cost{c.Name, map[string]float64{d.Amount: v}, strings.TrimPrefix(c.Label, d.Cut), v})
+				list = append(list,
+					Cost{c.Name, map[string]float64{d.Amount: v}, strings.TrimPrefix(c.Label, d.Cut), v})
 			}
 		}
 		r.Costs[d.Field] = list
@@ -139,8 +141,8 @@ func ReadAll(dir string, runs []*scenario.RunSpec) ([]*Report, error) {
 func (r *Report) addRound(startS float64, rows []results.DeviceRow) {
 	if r.Devices == nil {
 		r.Devices = make([]Device, len(rows))
-		for t := range r.Devices {
-			r.Devices[t].Device = t
+		for client := range r.Devices {
+			r.Devices[client].Device = client
 		}
 	}
 	round := attribute(r.Run, startS, rows)
@@ -153,7 +155,8 @@ func (r *Report) addRound(startS float64, rows []results.DeviceRow) {
 // eachRound calls each for every round of the runs in index: with the index of the
 // run, the start of the round and its rows in the order of devices. The rows are
 // valid until each returns.
-func eachRound(dir string, index map[string]int, each func(run int, startS float64, rows []results.DeviceRow) error) error {
+func eachRound(dir string, index map[string]int,
+	each func(run int, startS float64, rows []results.DeviceRow) error) error {
 	var (
 		rows    []results.DeviceRow
 		id      string // run of the last row
@@ -168,7 +171,8 @@ func eachRound(dir string, index map[string]int, each func(run int, startS float
 			devices = len(rows)
 		}
 		if len(rows) != devices {
-			return fmt.Errorf("is corrupt: round %d of run %s has rows of %d devices: must be %d", rows[0].Round, id, len(rows), devices)
+			return fmt.Errorf("is corrupt: round %d of run %s has rows of %d devices: must be %d", rows[0].Round, id,
+				len(rows), devices)
 		}
 		err := each(index[id], startS, rows)
 		startS, rows = rows[0].TimeS, rows[:0]
@@ -187,7 +191,8 @@ func eachRound(dir string, index map[string]int, each func(run int, startS float
 			id, devices, startS = run, 0, 0
 		}
 		if row.Device != len(rows) {
-			return fmt.Errorf("is corrupt: round %d of run %s has device %d where device %d is expected", row.Round, run, row.Device, len(rows))
+			return fmt.Errorf("is corrupt: round %d of run %s has device %d where device %d is expected", row.Round,
+				run, row.Device, len(rows))
 		}
 		rows = append(rows, *row)
 		return nil
@@ -214,7 +219,9 @@ func Find(r *rundir.Results, id string) (*scenario.RunSpec, error) {
 	if run, ok := runs[id]; ok {
 		return run, nil
 	}
-	return nil, fmt.Errorf("%s does not define run %s of this directory: the file was changed after the run", filepath.Join(r.Dir, "scenario.toml"), id)
+	return nil,
+		fmt.Errorf("%s does not define run %s of this directory: the file was changed after the run",
+			filepath.Join(r.Dir, "scenario.toml"), id)
 }
 
 // Runs returns the runs of a run directory by ID, as its scenario defines them.

@@ -17,6 +17,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/explain"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/network"
 	"fedsim/results/rundir"
@@ -25,48 +26,26 @@ import (
 // simulate runs a scenario with rows by device and returns its run directory.
 func simulate(t *testing.T, source string, set ...string) string {
 	t.Helper()
-	s, err := scenario.Parse("x.toml", []byte(source), append([]string{"run.devices=true"}, set...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resolved, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(scenario.Parse("x.toml", []byte(source), append([]string{"run.devices=true"}, set...)))(t)
+	resolved := expect.Value(s.Resolved())(t)
 	began := time.Unix(0, 0)
-	w, err := rundir.Create(filepath.Join(t.TempDir(), "run"), false, rundir.About{
-		Version: "test", Scenario: resolved, Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets, Started: began,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = experiment.Run(context.Background(), s.Experiments, experiment.Options{
+	w := expect.Value(rundir.Create(filepath.Join(t.TempDir(), "run"), false, rundir.About{
+		Version: "test", Scenario: resolved, Seeds: s.Settings.Run.Seeds, Targets: s.Settings.Run.Targets,
+		Started: began,
+	}))(t)
+	expect.NoError(t, experiment.Run(context.Background(), s.Experiments, experiment.Options{
 		Workers: 1, Recorder: w, Clock: func() time.Time { return began },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Finish(rundir.Complete, rundir.End{At: began}); err != nil {
-		t.Fatal(err)
-	}
+	}))
+	expect.NoError(t, w.Finish(rundir.Complete, rundir.End{At: began}))
 	return w.Dir()
 }
 
 // explained analyzes the first run of a directory.
 func explained(t *testing.T, dir string) *explain.Report {
 	t.Helper()
-	read, err := rundir.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := explain.Find(read, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := explain.Read(dir, run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := expect.Value(rundir.Read(dir))(t)
+	run := expect.Value(explain.Find(read, ""))(t)
+	r := expect.Value(explain.Read(dir, run))(t)
 	return r
 }
 
@@ -85,8 +64,7 @@ rows_min = 10
 rows_max = 200
 [devices]
 clock_ghz = 0.00002
-spread = "log-normal"
-spread_width = 0.7
+speed_spread = 0.7
 [network]
 profile = "3g"
 jitter = 0.4
@@ -104,26 +82,23 @@ const exact = 1e-9
 
 func near(t *testing.T, what string, got, want, relative float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= relative*math.Abs(want)) {
-		t.Errorf("%s is %v: must be %v", what, got, want)
-	}
+	expect.That(t, math.Abs(got-want) <= relative*math.Abs(want), "%s is %v: must be %v", what, got, want)
 }
 
 // Overheads are a part of the path of their own: 0.2 s in each round where all devices are as fast
 // as their profile. The rest of computing is as long as without them.
 func TestOverheadsAreAPart(t *testing.T) {
-	alike := "devices.spread=\"fixed\""
-	r, plain := explainScenario(t, timed, alike, "devices.task_overhead_s=0.2"), explainScenario(t, timed, alike)
+	alike := "devices.speed_spread=0"
+	r, plain := explainScenario(t, timed, alike, "overhead.task_s=0.2"), explainScenario(t, timed, alike)
 	rounds := float64(len(r.Rounds))
 	parts := r.Path.Parts()
-	if parts[1].Name != "compute" || parts[2].Name != "overhead" {
-		t.Fatalf("the parts are %v", parts)
-	}
+	expect.Must(t, parts[1].Name == "compute" && parts[2].Name == "overhead", "the parts are %v", parts)
 	near(t, "the overhead", parts[2].S, 0.2*rounds, exact)
 	near(t, "the overhead of all devices", r.All.OverheadS, 0.2*rounds*float64(len(r.Devices)), exact)
 	near(t, "the compute time beside overheads", r.All.ComputeS-r.All.OverheadS, plain.All.ComputeS, 1e-7)
-	if plain.All.OverheadS != 0 || !strings.Contains(r.Text(80), "\n  overhead ") || strings.Contains(plain.Text(80), "overhead") {
-		t.Errorf("%s\n%s", plain.Text(80), r.Text(80))
+	if plain.All.OverheadS != 0 || !strings.Contains(r.Sections().Text(80), "\n  overhead ") ||
+		strings.Contains(plain.Sections().Text(80), "overhead") {
+		t.Errorf("%s\n%s", plain.Sections().Text(80), r.Sections().Text(80))
 	}
 }
 
@@ -134,21 +109,34 @@ func TestTimesAddUp(t *testing.T) {
 		set    []string
 		causes []explain.Cause
 	}{
-		"overheads":    {[]string{"devices.task_overhead_s=0.2", "devices.step_overhead_s=0.01", "devices.compute_jitter=0.3"}, []explain.Cause{explain.Response}},
+		"overheads": {[]string{"overhead.task_s=0.2", "overhead.step_s=0.01",
+			"overhead.compute_jitter=0.3"}, []explain.Cause{explain.Response}},
 		"wait-for-all": {causes: []explain.Cause{explain.Response}},
 		"drops":        {[]string{"faults.drop_probability=0.3"}, []explain.Cause{explain.Response}},
-		"deadline":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1"}, []explain.Cause{explain.Deadline}},
-		"charged":      {[]string{"federation.protocol=charged"}, []explain.Cause{explain.Charge}},
-		"first":        {[]string{"federation.protocol=first", "federation.over_selection=1.5"}, []explain.Cause{explain.Response}},
-		"losses":       {[]string{"federation.protocol=first", "faults.drop_probability=0.3"}, []explain.Cause{explain.Dropout, explain.Response}},
-		"limited":      {[]string{"federation.protocol=first", "federation.deadline_s=0.8"}, []explain.Cause{explain.Deadline, explain.Response}},
-		"away":         {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"}, []explain.Cause{explain.Response}},
-		"shared":       {[]string{"network.server_up_mbps=0.05"}, []explain.Cause{explain.Response}},
-		"sampled":      {[]string{"federation.clients_per_round=3"}, []explain.Cause{explain.Response}},
-		"hubs":         {[]string{"network.hub_size=3"}, []explain.Cause{explain.Response}},
-		"polls":        {[]string{"network.client_poll_s=0.3", "network.launch_poll_s=0.1", "network.server_poll_s=0.25"}, []explain.Cause{explain.Response}},
-		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, []explain.Cause{explain.Count}},
-		"server":       {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "federation.server_gflops=1e-6"}, []explain.Cause{explain.Response}},
+		"deadline": {[]string{"federation.protocol=deadline", "federation.deadline_s=1"},
+			[]explain.Cause{explain.Deadline}},
+		"charged": {[]string{"federation.protocol=charged"}, []explain.Cause{explain.Charge}},
+		"first": {[]string{"federation.protocol=first", "federation.over_selection=1.5"},
+			[]explain.Cause{explain.Response}},
+		"losses": {[]string{"federation.protocol=first", "faults.drop_probability=0.3"},
+			[]explain.Cause{explain.Dropout, explain.Response}},
+		"limited": {[]string{"federation.protocol=first", "federation.deadline_s=0.8"},
+			[]explain.Cause{explain.Deadline, explain.Response}},
+		"away": {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"},
+			[]explain.Cause{explain.Response}},
+		"shared":  {[]string{"network.shared.server_up_mbps=0.05"}, []explain.Cause{explain.Response}},
+		"sampled": {[]string{"federation.clients_per_round=3"}, []explain.Cause{explain.Response}},
+		"hubs":    {[]string{"network.hubs.size=3"}, []explain.Cause{explain.Response}},
+		"polls": {
+			[]string{"overhead.client_poll_s=0.3", "overhead.launch_poll_s=0.1", "overhead.server_poll_s=0.25"},
+			[]explain.Cause{explain.Response},
+		},
+		"asynchronous": {
+			[]string{"run.mode=learning", "problem.optimum.when=never", "methods.mocha.algorithm=async-mocha",
+				"federation.protocol=asynchronous"}, []explain.Cause{explain.Count},
+		},
+		"server": {[]string{"run.mode=learning", "problem.optimum.when=never", "federation.server_gflops=1e-6"},
+			[]explain.Cause{explain.Response}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,16 +152,12 @@ func TestTimesAddUp(t *testing.T) {
 				path := 0.0
 				for _, part := range x.Path.Parts() {
 					path += part.S
-					if part.S < 0 {
-						t.Errorf("round %d has %v s of %s", x.Round, part.S, part.Name)
-					}
+					expect.That(t, part.S >= 0, "round %d has %v s of %s", x.Round, part.S, part.Name)
 				}
-				if math.Abs(path-x.LengthS) > 1e-8 {
-					t.Errorf("the path of round %d adds up to %v s: must be %v", x.Round, path, x.LengthS)
-				}
-				if x.ExcessS < 0 || (x.Device >= 0) != (x.Cause == explain.Response) {
-					t.Errorf("round %d: %+v", x.Round, x)
-				}
+				expect.That(t, math.Abs(path-x.LengthS) <= 1e-8,
+					"the path of round %d adds up to %v s: must be %v", x.Round, path, x.LengthS)
+				expect.That(t, x.ExcessS >= 0 && (x.Device >= 0) == (x.Cause == explain.Response),
+					"round %d: %+v", x.Round, x)
 				sum += x.LengthS
 				if x.Device >= 0 {
 					ended++
@@ -184,24 +168,20 @@ func TestTimesAddUp(t *testing.T) {
 				}
 			}
 			slices.Sort(causes)
-			if !slices.Equal(causes, c.causes) {
-				t.Errorf("rounds ended by %v: must be by %v", causes, c.causes)
-			}
+			expect.That(t, slices.Equal(causes, c.causes), "rounds ended by %v: must be by %v", causes, c.causes)
 			near(t, "the sum of the rounds", sum, r.TimeS, exact)
 			all := r.All
-			if all.Ended != ended || math.Abs(all.ExcessS-excess) > 1e-8 {
-				t.Errorf("devices ended %d rounds, %v s late: must be %d, %v", all.Ended, all.ExcessS, ended, excess)
-			}
-			near(t, "device-seconds", all.DownlinkS+all.ComputeS+all.UplinkS+all.PollS+all.WaitS+all.UnavailableS+all.DepletedS, r.TimeS*float64(len(r.Devices)), exact)
-			if name == "server" && r.Path.ServerS == 0 {
-				t.Error("the server's work is no part of the path")
-			}
+			expect.That(t, all.Ended == ended && math.Abs(all.ExcessS-excess) <= 1e-8,
+				"devices ended %d rounds, %v s late: must be %d, %v", all.Ended, all.ExcessS, ended, excess)
+			near(t, "device-seconds", all.DownlinkS+all.ComputeS+all.UplinkS+all.PollS+all.WaitS+all.UnavailableS+
+				all.DepletedS, r.TimeS*float64(len(r.Devices)), exact)
+			expect.That(t, name != "server" || r.Path.ServerS != 0, "the server's work is no part of the path")
 			// A response that ends a round waits for polls alone, up to half a second or so.
 			polls := r.Path.PollS / float64(len(r.Rounds))
 			if name == "polls" && !(polls > 0.1 && polls < 0.65 && r.Path.WaitS == 0) || name != "polls" && polls > 0 {
 				t.Errorf("%v s a round of polls and %v s of waiting", polls, r.Path.WaitS)
 			}
-			if text := r.Text(80); !strings.Contains(text, "time along the responses") {
+			if text := r.Sections().Text(80); !strings.Contains(text, "time along the responses") {
 				t.Error(text)
 			}
 		})
@@ -214,14 +194,12 @@ func TestStraggler(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := writeData(t, dir, 6, 1)
-	r := explainScenario(t, csvScenario(file), "network.jitter=0", "devices.spread=fixed")
-	if got := r.Slowest()[0]; got != 5 {
-		t.Fatalf("the slowest device is %d: must be 5, with ten times as many rows", got)
-	}
+	r := explainScenario(t, csvScenario(file), "network.jitter=0", "devices.speed_spread=0")
+	got := r.Slowest()[0]
+	expect.Must(t, got == 5, "the slowest device is %d: must be 5, with ten times as many rows", got)
 	d := &r.Devices[5]
-	if d.Ended != len(r.Rounds) || d.WaitS != 0 {
-		t.Errorf("device 5 ended %d of %d rounds and waited %v s: must be all of them and 0", d.Ended, len(r.Rounds), d.WaitS)
-	}
+	expect.That(t, d.Ended == len(r.Rounds) && d.WaitS == 0,
+		"device 5 ended %d of %d rounds and waited %v s: must be all of them and 0", d.Ended, len(r.Rounds), d.WaitS)
 	next := r.Devices[r.Slowest()[1]].ResponseS
 	near(t, "the excess", d.ExcessS, float64(len(r.Rounds))*(d.ResponseS-next), 1e-6)
 }
@@ -237,35 +215,29 @@ features = 5
 rows_min = 10
 rows_max = 20
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [run]
 rounds = 12
 targets = { test_error = [0.9, 0.001], suboptimality = [0.1] }
 [methods.mocha]
 `)
 	r := explained(t, dir)
-	read, err := rundir.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := expect.Value(rundir.Read(dir))(t)
 	run := &read.Runs[0]
 	for i := range run.Rounds { // a slow decrease
 		run.Rounds[i].TestError = 1 - float64(i)/30
 	}
 	r.AddTargets(run, read.Manifest.Targets)
-	if len(r.Targets) != 2 || !r.Targets[0].Reached || r.Targets[1].Reached {
-		t.Fatalf("targets %+v", r.Targets)
-	}
+	expect.Must(t, len(r.Targets) == 2 && r.Targets[0].Reached && !r.Targets[1].Reached, "targets %+v", r.Targets)
 	hit := r.Targets[0]
 	path := 0.0
 	for _, part := range hit.Path.Parts() {
 		path += part.S
 	}
-	if hit.Rounds != 3 || hit.Bytes <= 0 || hit.EnergyJ <= 0 {
-		t.Errorf("cost %+v", hit.Cost)
-	}
+	expect.That(t, hit.Rounds == 3 && hit.Bytes > 0 && hit.EnergyJ > 0, "cost %+v", hit.Cost)
 	near(t, "the path to the target", path, hit.TimeS, exact)
-	if text := r.Text(80); !strings.Contains(text, "\n  test error by rows 90 % ") || !strings.Contains(text, "\n  test error by rows 0.1 % ") {
+	if text := r.Sections().Text(80); !strings.Contains(text, "\n  test error by rows 90 % ") ||
+		!strings.Contains(text, "\n  test error by rows 0.1 % ") {
 		t.Error(text)
 	}
 }
@@ -306,8 +278,9 @@ func slowData(t *testing.T) (with, fewer string) {
 // csvScenario returns scenario timed with the data of a file.
 func csvScenario(file string) string {
 	_, rest, _ := strings.Cut(timed, "[devices]")
-	return fmt.Sprintf("[data]\nsource = \"csv\"\npath = %q\nclient_column = \"client\"\nlabel_column = \"label\"\ntest_fraction = 0\n[devices]", file) +
-		strings.Replace(rest, "spread_width = 0.7", "spread_width = 0.1", 1)
+	return fmt.Sprintf("[data]\nsource = \"csv\"\npath = %q\nclient_column = \"client\"\nlabel_column = \"label\"\n"+
+		"test_fraction = 0\n[devices]", file) +
+		strings.Replace(rest, "speed_spread = 0.7", "speed_spread = 0.1", 1)
 }
 
 // WithoutSlowest agrees with a run on the data set without these devices. The others
@@ -324,21 +297,14 @@ func TestWithoutSlowest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := explainScenario(t, csvScenario(with), set...)
-			w, err := r.WithoutSlowest(2)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(w.Removed, []int{6, 7}) {
-				t.Fatalf("the slowest are %v: must be 6 and 7", w.Removed)
-			}
+			w := expect.Value(r.WithoutSlowest(2))(t)
+			expect.Must(t, slices.Equal(w.Removed, []int{6, 7}), "the slowest are %v: must be 6 and 7", w.Removed)
 			real := explainScenario(t, csvScenario(fewer), set...)
 			near(t, "the time without the slowest", w.TimeS, real.TimeS, exact)
-			if all := real.All; w.Responses != all.Taken {
-				t.Errorf("%d responses: must be %d", w.Responses, all.Taken)
-			}
-			if name == "wait-for-all" && !(w.TimeS < 0.9*r.TimeS) {
-				t.Errorf("without the slowest it takes %v s of %v: the test compares nothing", w.TimeS, r.TimeS)
-			}
+			all := real.All
+			expect.That(t, w.Responses == all.Taken, "%d responses: must be %d", w.Responses, all.Taken)
+			expect.That(t, name != "wait-for-all" || w.TimeS < 0.9*r.TimeS,
+				"without the slowest it takes %v s of %v: the test compares nothing", w.TimeS, r.TimeS)
 		})
 	}
 }
@@ -350,27 +316,27 @@ func TestDeadline(t *testing.T) {
 		deadlineS     float64
 	}{
 		"wait-for-all": {nil, []string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
-		"drops":        {[]string{"faults.drop_probability=0.3"}, []string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
-		"loose":        {nil, []string{"federation.protocol=deadline", "federation.deadline_s=30"}, 30},
-		"deadline":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1.5"}, []string{"federation.deadline_s=0.9"}, 0.9},
-		"first":        {[]string{"federation.protocol=first", "federation.over_selection=1.2"}, []string{"federation.deadline_s=0.7"}, 0.7},
-		"sampled":      {[]string{"federation.fraction=0.5"}, []string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
+		"drops": {[]string{"faults.drop_probability=0.3"},
+			[]string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
+		"loose": {nil, []string{"federation.protocol=deadline", "federation.deadline_s=30"}, 30},
+		"deadline": {[]string{"federation.protocol=deadline", "federation.deadline_s=1.5"},
+			[]string{"federation.deadline_s=0.9"}, 0.9},
+		"first": {[]string{"federation.protocol=first", "federation.over_selection=1.2"},
+			[]string{"federation.deadline_s=0.7"}, 0.7},
+		"sampled": {[]string{"federation.clients_per_round=50 %"},
+			[]string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := explainScenario(t, timed, c.before...)
-			w, err := r.Deadline(c.deadlineS)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := expect.Value(r.Deadline(c.deadlineS))(t)
 			real := explainScenario(t, timed, append(slices.Clone(c.before), c.after...)...)
 			near(t, "the time with a deadline", w.TimeS, real.TimeS, exact)
 			all := real.All
-			if w.Responses != all.Taken {
-				t.Errorf("%d responses in time: must be %d", w.Responses, all.Taken)
-			}
+			expect.That(t, w.Responses == all.Taken, "%d responses in time: must be %d", w.Responses, all.Taken)
 			if had := r.All; w.Baseline != had.Taken || name != "loose" && w.Responses >= had.Taken {
-				t.Errorf("%d responses in time of %d, %d of them used: the test compares nothing", w.Responses, w.Baseline, had.Taken)
+				t.Errorf("%d responses in time of %d, %d of them used: the test compares nothing", w.Responses,
+					w.Baseline, had.Taken)
 			}
 		})
 	}
@@ -381,18 +347,15 @@ func TestWithoutSlowestLearning(t *testing.T) {
 	t.Parallel()
 	with, fewer := slowData(t)
 	learning := func(file string) *explain.Report {
-		return explainScenario(t, strings.Replace(csvScenario(file), `mode = "timing"`, "", 1), "problem.optimum_sweeps=0", "run.outer=2")
+		return explainScenario(t, strings.Replace(csvScenario(file), `mode = "timing"`, "", 1),
+			"problem.optimum.when=never", "run.outer=2")
 	}
 	r := learning(with)
-	w, err := r.WithoutSlowest(2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := expect.Value(r.WithoutSlowest(2))(t)
 	real := learning(fewer)
 	near(t, "the time without the slowest", w.TimeS, real.TimeS, 0.01)
-	if !(w.TimeS < 0.9*r.TimeS) {
-		t.Errorf("without the slowest it takes %v s of %v: the test compares nothing", w.TimeS, r.TimeS)
-	}
+	expect.That(t, w.TimeS < 0.9*r.TimeS,
+		"without the slowest it takes %v s of %v: the test compares nothing", w.TimeS, r.TimeS)
 }
 
 // constant is a device and link model without any change in time.
@@ -412,12 +375,16 @@ func (constant) Uplink(_ int, mbps float64, _ engine.Time) (float64, engine.Time
 
 func init() {
 	options := func() config.Options { return &constant{} }
-	devices.RegisterModel(devices.ModelFactory{Name: "constant", Options: options, New: func(devices.ModelSetup, config.Options) (devices.Behavior, error) {
-		return devices.Behavior{Speed: constant{}}, nil
-	}})
-	network.RegisterModel(network.ModelFactory{Name: "constant", Options: options, New: func(network.ModelSetup, config.Options) (network.Bandwidth, error) {
-		return constant{}, nil
-	}})
+	devices.RegisterModel(
+		devices.ModelFactory{Name: "constant", Options: options,
+			New: func(devices.ModelSetup, config.Options) (devices.Behavior, error) {
+				return devices.Behavior{Speed: constant{}}, nil
+			}})
+	network.RegisterModel(
+		network.ModelFactory{Name: "constant", Options: options,
+			New: func(network.ModelSetup, config.Options) (network.Bandwidth, error) {
+				return constant{}, nil
+			}})
 }
 
 func TestRefusedEstimates(t *testing.T) {
@@ -427,26 +394,46 @@ func TestRefusedEstimates(t *testing.T) {
 		of   []string
 		want string
 	}{
-		"shared":       {[]string{"network.server_up_mbps=0.05"}, both, "transfers share links"},
-		"hubs":         {[]string{"network.hub_size=2"}, both, "hubs send responses together"},
-		"polls":        {[]string{"network.server_poll_s=1"}, both, "wait for polls"},
-		"radio":        {[]string{"network.radio=states"}, both, "wake-up time of a radio"},
-		"availability": {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"}, both, "the virtual time"},
+		"shared": {[]string{"network.shared.server_up_mbps=0.05"}, both, "transfers share links"},
+		"hubs":   {[]string{"network.hubs.size=2"}, both, "hubs send responses together"},
+		"polls":  {[]string{"overhead.server_poll_s=1"}, both, "wait for polls"},
+		"radio":  {[]string{"network.radio=states"}, both, "wake-up time of a radio"},
+		"availability": {[]string{"traces.availability.mean_up_s=3", "traces.availability.mean_down_s=1"}, both,
+			"the virtual time"},
 		"device model": {[]string{"devices.model=constant"}, both, "the virtual time"},
 		"link model":   {[]string{"network.model=constant"}, both, "the virtual time"},
-		"outage":       {[]string{"faults.outage_share=0.5", "faults.outage_from_s=1", "faults.outage_to_s=2"}, both, "the virtual time"},
-		"low battery":  {[]string{"devices.low_battery=0.1", "devices.low_battery_action=slow"}, both, "their battery level"},
-		"charged":      {[]string{"federation.protocol=charged"}, both, `protocol "charged"`},
-		"relative":     {[]string{"federation.cost=relative"}, []string{"without"}, `cost "relative"`},
-		"sampled":      {[]string{"federation.fraction=0.5"}, []string{"without"}, "some of the devices"},
-		"fitted":       {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.fit_work=true"}, []string{"deadline"}, "with fit_work"},
-		"adaptive":     {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.deadline_quantile=0.8"}, []string{"deadline"}, "deadline_quantile"},
-		"kept":         {[]string{"federation.protocol=first", "federation.over_selection=1.3", "federation.late=keep"}, both, "keeps late responses"},
-		"longer":       {[]string{"federation.protocol=deadline", "federation.deadline_s=0.4"}, []string{"deadline"}, "ended at its deadline of 0.4 s"},
-		"lost":         {[]string{"federation.protocol=first", "faults.drop_probability=0.5"}, []string{"without"}, "that the rows do not record"},
-		"min reports":  {[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.min_reports=7"}, both, "min_reports"},
-		"depleted":     {[]string{"devices.battery_wh=0.001", "devices.charging=when-depleted", "devices.charge_w=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both, "batteries were depleted"},
-		"asynchronous": {[]string{"run.mode=learning", "problem.optimum_sweeps=0", "methods.mocha.algorithm=async-mocha", "federation.protocol=asynchronous"}, both, `protocol "asynchronous"`},
+		"outage": {[]string{"faults.outage.share=0.5", "faults.outage.from_s=1", "faults.outage.to_s=2"}, both,
+			"the virtual time"},
+		"low battery": {[]string{"devices.battery.low=0.1", "devices.battery.when_low=slow"}, both,
+			"their battery level"},
+		"charged":  {[]string{"federation.protocol=charged"}, both, `protocol "charged"`},
+		"relative": {[]string{"federation.cost=relative"}, []string{"without"}, `cost "relative"`},
+		"sampled":  {[]string{"federation.clients_per_round=50 %"}, []string{"without"}, "some of the devices"},
+		"fitted": {
+			[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.fit_work=true"},
+			[]string{"deadline"}, "with fit_work",
+		},
+		"adaptive": {
+			[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.deadline_quantile=0.8"},
+			[]string{"deadline"}, "deadline_quantile",
+		},
+		"kept": {[]string{"federation.protocol=first", "federation.over_selection=1.3", "federation.late=keep"},
+			both, "keeps late responses"},
+		"longer": {[]string{"federation.protocol=deadline", "federation.deadline_s=0.4"}, []string{"deadline"},
+			"ended at its deadline of 0.4 s"},
+		"lost": {[]string{"federation.protocol=first", "faults.drop_probability=0.5"}, []string{"without"},
+			"that the rows do not record"},
+		"min reports": {
+			[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.min_reports=7"}, both,
+			"min_reports",
+		},
+		"depleted": {[]string{"devices.battery.wh=0.001", "devices.charging.when=when-depleted",
+			"devices.charging.watts=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both,
+			"batteries were depleted"},
+		"asynchronous": {
+			[]string{"run.mode=learning", "problem.optimum.when=never", "methods.mocha.algorithm=async-mocha",
+				"federation.protocol=asynchronous"}, both, `protocol "asynchronous"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -458,9 +445,8 @@ func TestRefusedEstimates(t *testing.T) {
 				} else {
 					_, err = r.Deadline(0.5)
 				}
-				if !errors.Is(err, explain.ErrUnknown) || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("%s: %v: must say %q", of, err, c.want)
-				}
+				expect.That(t, errors.Is(err, explain.ErrUnknown) && strings.Contains(err.Error(), c.want),
+					"%s: %v: must say %q", of, err, c.want)
 			}
 		})
 	}
@@ -470,26 +456,22 @@ func TestInvalidChanges(t *testing.T) {
 	t.Parallel()
 	r := explainScenario(t, timed)
 	for _, k := range []int{-1, 0, 8, 9} {
-		if _, err := r.WithoutSlowest(k); err == nil || !strings.Contains(err.Error(), "fewer than the 8") {
-			t.Errorf("without %d: %v", k, err)
-		}
+		_, err := r.WithoutSlowest(k)
+		expect.That(t, err != nil && strings.Contains(err.Error(), "fewer than the 8"), "without %d: %v", k, err)
 	}
 	for _, s := range []float64{-1, 0, math.NaN(), math.Inf(1)} {
-		if _, err := r.Deadline(s); err == nil || !strings.Contains(err.Error(), "must be positive") {
-			t.Errorf("deadline %v: %v", s, err)
-		}
+		_, err := r.Deadline(s)
+		expect.That(t, err != nil && strings.Contains(err.Error(), "must be positive"), "deadline %v: %v", s, err)
 	}
 }
 
 // The devices of a fleet have the classes with which they were assembled.
 func TestClasses(t *testing.T) {
 	t.Parallel()
-	source := strings.Replace(timed, "clock_ghz = 0.00002\nspread = \"log-normal\"\nspread_width = 0.7\n", "", 1)
+	source := strings.Replace(timed, "clock_ghz = 0.00002\nspeed_spread = 0.7\n", "", 1)
 	source = strings.Replace(source, "profile = \"3g\"\n", "", 1)
 	r := explainScenario(t, source, "fleet.name=mixed", "data.synthetic.clients=40")
-	if len(r.Classes) < 2 {
-		t.Fatalf("%d classes", len(r.Classes))
-	}
+	expect.Must(t, len(r.Classes) >= 2, "%d classes", len(r.Classes))
 	devices, selected := 0, 0
 	for _, c := range r.Classes {
 		devices += c.Devices
@@ -498,7 +480,7 @@ func TestClasses(t *testing.T) {
 	if all := r.All; devices != 40 || selected != all.Selected {
 		t.Errorf("classes have %d devices, selected %d times: must be 40 and %d", devices, selected, all.Selected)
 	}
-	if text := r.Text(80); !strings.Contains(text, "by class") {
+	if text := r.Sections().Text(80); !strings.Contains(text, "by class") {
 		t.Error(text)
 	}
 }
@@ -506,47 +488,27 @@ func TestClasses(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := simulate(t, timed+"[sweep]\n\"network.jitter\" = [0.1, 0.4]\n", "run.seeds=[1, 2]")
-	read, err := rundir.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(read.Runs) != 4 {
-		t.Fatalf("%d runs", len(read.Runs))
-	}
+	read := expect.Value(rundir.Read(dir))(t)
+	expect.Must(t, len(read.Runs) == 4, "%d runs", len(read.Runs))
 	for i := range read.Runs {
-		run, err := explain.Find(read, read.Runs[i].ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := explain.Read(dir, run)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := expect.Value(explain.Find(read, read.Runs[i].ID))(t)
+		r := expect.Value(explain.Read(dir, run))(t)
 		last := read.Runs[i].Rounds[len(read.Runs[i].Rounds)-1]
-		if r.TimeS != last.TimeS || len(r.Rounds) != last.Round {
-			t.Errorf("run %s: %d rounds in %v s: must be %d in %v", run.ID, len(r.Rounds), r.TimeS, last.Round, last.TimeS)
-		}
+		expect.That(t, r.TimeS == last.TimeS && len(r.Rounds) == last.Round,
+			"run %s: %d rounds in %v s: must be %d in %v", run.ID, len(r.Rounds), r.TimeS, last.Round, last.TimeS)
 	}
 	read.Scenario = []byte(timed)
-	if _, err := explain.Find(read, read.Runs[0].ID); err == nil || !strings.Contains(err.Error(), "does not define run") {
-		t.Errorf("another scenario: %v", err)
-	}
+	_, err := explain.Find(read, read.Runs[0].ID)
+	expect.That(t, err != nil && strings.Contains(err.Error(), "does not define run"), "another scenario: %v", err)
 }
 
 func TestWithoutRows(t *testing.T) {
 	t.Parallel()
 	dir := simulate(t, timed, "run.devices=false")
-	read, err := rundir.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := explain.Find(read, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := explain.Read(dir, run); !errors.Is(err, rundir.ErrNoDevices) {
-		t.Errorf("%v: must be %v", err, rundir.ErrNoDevices)
-	}
+	read := expect.Value(rundir.Read(dir))(t)
+	run := expect.Value(explain.Find(read, ""))(t)
+	_, err := explain.Read(dir, run)
+	expect.That(t, errors.Is(err, rundir.ErrNoDevices), "%v: must be %v", err, rundir.ErrNoDevices)
 }
 
 // A sentence lists ten devices at most.
@@ -557,8 +519,8 @@ func TestListsTenDevices(t *testing.T) {
 		w.Removed = append(w.Removed, 2*k)
 	}
 	r := explain.Report{Run: &scenario.RunSpec{}, TimeS: 2, WhatIf: []*explain.WhatIf{w}}
-	const want = "\nwhat if\n  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"
-	if text := r.Text(400); !strings.HasSuffix(text, want) {
-		t.Errorf("got  %swant %s", text, want)
-	}
+	const want = "\nwhat if\n  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, " +
+		"protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"
+	text := r.Sections().Text(400)
+	expect.That(t, strings.HasSuffix(text, want), "got  %swant %s", text, want)
 }

@@ -11,6 +11,7 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/internal/rooms/explain"
+	"fedsim/internal/tools/expect"
 )
 
 // five is a protocol as a plugin has it: a round ends with five responses, whatever
@@ -32,9 +33,9 @@ func init() {
 	}
 }
 
-func (p *five) Open(r *federation.OpenRound) {
-	limit := p.limit
-	if p.early {
+func (f *five) Open(r *federation.OpenRound) {
+	limit := f.limit
+	if f.early {
 		limit /= 2
 	}
 	if limit > 0 {
@@ -42,15 +43,15 @@ func (p *five) Open(r *federation.OpenRound) {
 	}
 }
 
-func (p *five) Responded(r *federation.OpenRound, _ int) {
+func (f *five) Responded(r *federation.OpenRound, _ int) {
 	if r.Received() == 5 {
 		r.End()
 	}
 }
 
-func (p *five) Exhausted(r *federation.OpenRound) { r.End() }
+func (f *five) Exhausted(r *federation.OpenRound) { r.End() }
 
-func (p *five) Close(*federation.OpenRound) {}
+func (f *five) Close(*federation.OpenRound) {}
 
 // Protocol "first" asks the same eight devices for five responses: its rounds are those
 // of the plugin. The cause is unknown where the rows do not show it.
@@ -90,13 +91,14 @@ func TestProtocolOfAPlugin(t *testing.T) {
 			if slices.Sort(causes); !slices.Equal(causes, c.causes) {
 				t.Errorf("rounds ended by %v: must be by %v", causes, c.causes)
 			}
-			if diff := cmp.Diff(want.Rounds, got.Rounds); diff != "" {
-				t.Errorf("rounds of protocol first and of the plugin (-first +plugin):\n%s", diff)
-			}
-			if _, err := got.WithoutSlowest(1); err == nil || !strings.Contains(err.Error(), "do not record what ends a round") {
+			diff := cmp.Diff(want.Rounds, got.Rounds)
+			expect.That(t, diff == "", "rounds of protocol first and of the plugin (-first +plugin):\n%s", diff)
+			if _, err := got.WithoutSlowest(1); err == nil ||
+				!strings.Contains(err.Error(), "do not record what ends a round") {
 				t.Errorf("the run without a device: %v", err)
 			}
-			if _, err := got.Deadline(0.2); err == nil || !strings.Contains(err.Error(), "do not record what ends a round") {
+			if _, err := got.Deadline(0.2); err == nil ||
+				!strings.Contains(err.Error(), "do not record what ends a round") {
 				t.Errorf("the run with a deadline: %v", err)
 			}
 		})

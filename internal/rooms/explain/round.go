@@ -6,6 +6,7 @@ import (
 
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/results"
 )
 
@@ -41,7 +42,7 @@ func (p *Path) add(q *Path) {
 
 // RoundAnalysis is the analysis of one round.
 type RoundAnalysis struct {
-	Round    int     `json:"round"`    // as in rounds.csv
+	Round    int     `json:"round"`    // as in rounds.parquet
 	LengthS  float64 `json:"length_s"` // seconds since the end of the previous round
 	Cause    Cause   `json:"cause"`
 	Device   Number  `json:"device"`   // device whose response ended the round; -1: none
@@ -72,8 +73,8 @@ func attribute(run *scenario.RunSpec, startS float64, rows []results.DeviceRow) 
 	cfg := &run.Settings.Federation
 	x := RoundAnalysis{Round: rows[0].Round, LengthS: rows[0].TimeS - startS, Device: -1}
 	responses := 0
-	for t := range rows {
-		row := &rows[t]
+	for client := range rows {
+		row := &rows[client]
 		x.IdleS += row.WaitS
 		if row.Attempts > 0 {
 			x.Selected++
@@ -137,7 +138,7 @@ func judgedByRows(run *scenario.RunSpec) bool {
 	}
 	cfg := &run.Settings.Federation
 	switch cfg.Protocol {
-	case federation.WaitForAll, federation.First:
+	case federation.WaitForAll, protocols.First:
 		return false
 	}
 	return cfg.Traits().End == federation.EndsWithResponses
@@ -164,14 +165,14 @@ func causeByRows(run *scenario.RunSpec, x *RoundAnalysis, rows []results.DeviceR
 // devices of a hub respond together: of these it is the one that waited least.
 func lastOf(rows []results.DeviceRow) int {
 	last := -1
-	for t := range rows {
-		row := &rows[t]
+	for client := range rows {
+		row := &rows[client]
 		if row.Responses == 0 {
 			continue
 		}
 		if last < 0 || row.ResponseS > rows[last].ResponseS ||
 			row.ResponseS == rows[last].ResponseS && row.WaitS < rows[last].WaitS {
-			last = t
+			last = client
 		}
 	}
 	return last
@@ -179,8 +180,8 @@ func lastOf(rows []results.DeviceRow) int {
 
 // latest returns the time of the last response of all devices but one.
 func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
-	for t := range rows {
-		if row := &rows[t]; t != but && row.Responses > 0 && (!ok || row.ResponseS > s) {
+	for client := range rows {
+		if row := &rows[client]; client != but && row.Responses > 0 && (!ok || row.ResponseS > s) {
 			s, ok = row.ResponseS, true
 		}
 	}
@@ -191,7 +192,8 @@ func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 // response, which lay at the server for at most a period of its polls.
 func pathOf(row *results.DeviceRow, lengthS, serverPollS float64) Path {
 	p := Path{Activities: Activities{
-		DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, OverheadS: row.OverheadS, UplinkS: row.UplinkS, PollS: row.PollS,
+		DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, OverheadS: row.OverheadS, UplinkS: row.UplinkS,
+		PollS: row.PollS,
 	}}
 	p.ServerS = beyond(lengthS, row.ResponseS, row.TimeS)
 	left := row.ResponseS - p.DownlinkS - p.ComputeS - p.UplinkS - p.PollS

@@ -4,55 +4,66 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/columns"
 	"fedsim/results"
 )
 
-// shown is the number of devices and of rounds that Text lists.
+// shown is the number of devices and of rounds that Sections lists.
 const shown = 10
 
-// Text returns the report as text with at most width characters a line. It lists the ten longest
-// rounds and the ten worst stragglers.
-func (r *Report) Text(width int) string {
-	b := text{width: width}
+// Sections returns the report. It lists the ten longest rounds and the ten worst stragglers.
+func (r *Report) Sections() columns.Sections {
+	list := append(columns.Sections{r.about(), r.targets()}, r.costs()...)
+	list = append(list, r.path(), r.devices(), r.classes(), r.rounds())
+	whatIf := columns.Section{Title: "what if"}
+	for _, w := range r.WhatIf {
+		whatIf.Notes = append(whatIf.Notes, r.sentence(w))
+	}
+	list = append(list, whatIf)
+	return slices.DeleteFunc(list,
+		func(s columns.Section) bool { return s.Title == "" || s.Title == whatIf.Title && s.Notes == nil })
+}
+
+// Brief returns which devices were stragglers.
+func (r *Report) Brief() columns.Sections {
+	list := columns.Sections{r.about(), r.devices(), r.classes()}
+	return slices.DeleteFunc(list, func(s columns.Section) bool { return s.Title == "" })
+}
+
+// about sums up the run.
+func (r *Report) about() columns.Section {
 	all := &r.All
 	ends := "protocol " + r.Protocol
 	if r.Run.Algorithm == scenario.Driven {
 		ends = "whose driver ends the rounds"
 	}
-	b.paragraph("run %s, %s: %s, %s, %s%s\n",
-		r.ID, ends, columns.Count(len(r.Rounds), "round"), columns.Count(len(r.Devices), "device"),
-		r.time(r.TimeS), results.RelativeNote(r.Relative))
 	rounds := float64(len(r.Rounds))
-	b.paragraph("mean round: %.3g devices selected, %.3g responses used; devices waited %s of their time\n",
-		float64(all.Selected)/rounds, float64(all.Taken)/rounds, percent(all.WaitShare))
-	r.textTargets(&b)
-	r.textCosts(&b)
-	r.textPath(&b)
-	r.textDevices(&b)
-	r.textClasses(&b)
-	r.textRounds(&b)
-	if len(r.WhatIf) > 0 {
-		b.WriteString("\nwhat if\n")
-	}
-	for _, w := range r.WhatIf {
-		b.WriteString(columns.Wrap(r.sentence(w), width, 2) + "\n")
-	}
-	return b.String()
+	return columns.Section{
+		Title: fmt.Sprintf("run %s, %s: %s, %s, %s%s\nmean round: %.3g devices selected, %.3g responses used; "+
+			"devices waited %s of their time",
+			r.ID, ends, columns.Count(len(r.Rounds), "round"), columns.Count(len(r.Devices), "device"), r.time(r.TimeS),
+			results.RelativeNote(r.Relative), float64(all.Selected)/rounds, float64(all.Taken)/rounds,
+			percent(all.WaitShare))}
+}
+
+// section returns a table; the first line holds the headings.
+func section(title string, lines [][]string) columns.Section {
+	return columns.Section{Title: title, Table: columns.Table{
+		Label: lines[0][0], Groups: []columns.Group{{Heads: lines[0][1:]}}, Blocks: []columns.Block{{Rows: lines[1:]}},
+	}}
 }
 
 func (r *Report) time(t float64) string { return results.TimeText(t, r.Relative) }
 
-func (r *Report) textTargets(b *text) {
+func (r *Report) targets() columns.Section {
 	if len(r.Targets) == 0 {
-		return
+		return columns.Section{}
 	}
-	b.paragraph("\ncost of each target\n\n")
 	lines := [][]string{{"target", "rounds", "time", "sent", "energy"}}
-	heads := slices.DeleteFunc(results.Heads(), func(c *results.Column[results.Round]) bool { return !r.counts(c.Name) })
+	heads := slices.DeleteFunc(results.Heads(),
+		func(c *results.Column[results.Round]) bool { return !r.counts(c.Name) })
 	for _, c := range heads {
 		lines[0] = append(lines[0], c.Head)
 	}
@@ -63,14 +74,15 @@ func (r *Report) textTargets(b *text) {
 		if x.Reached {
 			largest = x.Path.largest(x.TimeS)
 		}
-		line := []string{x.text, x.Format(results.CountText(at.Rounds)), x.Format(r.time(at.TimeS)), x.Format(results.Scaled(at.Bytes, "B")),
+		line := []string{x.text, x.Format(results.CountText(at.Rounds)), x.Format(r.time(at.TimeS)),
+			x.Format(results.Scaled(at.Bytes, "B")),
 			x.Format(results.EnergyText(at.EnergyJ, r.Relative))}
 		for _, c := range heads {
 			line = append(line, x.Format(results.AmountText(at.Declared[c.Name], c.Unit)))
 		}
 		lines = append(lines, append(line, largest))
 	}
-	b.table(lines)
+	return section("cost of each target", lines)
 }
 
 // counts reports whether the run has a declared cost.
@@ -83,29 +95,31 @@ func (r *Report) counts(column string) bool {
 	return false
 }
 
-// textCosts writes declared costs by column, the total first.
-func (r *Report) textCosts(b *text) {
+// costs returns declared costs by column, the total first.
+func (r *Report) costs() (all columns.Sections) {
 	for _, d := range results.AllDeclared() {
 		list := r.Costs[d.Field]
 		if len(list) == 0 {
 			continue
 		}
-		b.paragraph("\n%s\n\n", d.Title)
 		lines := [][]string{{"part", d.Amount, "share"}}
 		for _, c := range list {
-			lines = append(lines, []string{c.label, results.AmountText(c.value, d.Columns[0].Unit), percent(share(c.value, list[0].value))})
+			lines = append(lines,
+				[]string{c.label, results.AmountText(c.value, d.Columns[0].Unit),
+					percent(share(c.value, list[0].value))})
 		}
-		b.table(lines)
+		all = append(all, section(d.Title, lines))
 	}
+	return all
 }
 
 // Parts returns the parts of a path with their names. Computing is two: the FLOPs, and the
 // overheads.
 func (p *Path) Parts() []Part {
 	return []Part{
-		{"downlink", p.DownlinkS}, {"compute", max(0, p.ComputeS-p.OverheadS)}, {"overhead", p.OverheadS}, {"uplink", p.UplinkS},
-		{"polls", p.PollS}, {"waiting", p.WaitS}, {"unavailable", p.UnavailableS}, {"depleted", p.DepletedS},
-		{"clock", p.ClockS}, {"server", p.ServerS},
+		{"downlink", p.DownlinkS}, {"compute", max(0, p.ComputeS-p.OverheadS)}, {"overhead", p.OverheadS},
+		{"uplink", p.UplinkS}, {"polls", p.PollS}, {"waiting", p.WaitS}, {"unavailable", p.UnavailableS},
+		{"depleted", p.DepletedS}, {"clock", p.ClockS}, {"server", p.ServerS},
 	}
 }
 
@@ -115,18 +129,17 @@ type Part struct {
 	S    float64 // seconds
 }
 
-func (r *Report) textPath(b *text) {
-	b.paragraph("\ntime along the responses that ended the rounds\n\n")
+func (r *Report) path() columns.Section {
 	lines := [][]string{{"part", "time", "share"}}
 	for _, part := range r.Path.Parts() {
 		if part.S > 0 {
 			lines = append(lines, []string{part.Name, r.time(part.S), percent(share(part.S, r.TimeS))})
 		}
 	}
-	b.table(lines)
+	return section("time along the responses that ended the rounds", lines)
 }
 
-func (r *Report) textDevices(b *text) {
+func (r *Report) devices() columns.Section {
 	order := r.Stragglers()
 	order = order[:min(shown, len(order))]
 	heading := "stragglers"
@@ -136,34 +149,32 @@ func (r *Report) textDevices(b *text) {
 			heading = "slowest devices (no round is known to have ended with a response)"
 		}
 	}
-	b.paragraph("\n%s: %d of %s\n\n", heading, len(order), columns.Count(len(r.Devices), "device"))
 	lines := [][]string{append([]string{"device"}, heads...)}
 	classes := len(r.Classes) > 0
 	if classes {
 		lines[0] = slices.Insert(lines[0], 1, "class")
 	}
-	for _, t := range order {
-		d := &r.Devices[t]
+	for _, client := range order {
+		d := &r.Devices[client]
 		line := append([]string{d.label()}, r.cells(&d.Total)...)
 		if classes {
 			line = slices.Insert(line, 1, d.Class)
 		}
 		lines = append(lines, line)
 	}
-	b.table(lines)
+	return section(fmt.Sprintf("%s: %d of %s", heading, len(order), columns.Count(len(r.Devices), "device")), lines)
 }
 
-func (r *Report) textClasses(b *text) {
+func (r *Report) classes() columns.Section {
 	if len(r.Classes) == 0 {
-		return
+		return columns.Section{}
 	}
-	b.WriteString("\nby class\n\n")
 	lines := [][]string{append([]string{"class", "devices"}, heads...)}
 	for i := range r.Classes {
 		c := &r.Classes[i]
 		lines = append(lines, append([]string{c.Name, fmt.Sprint(c.Devices)}, r.cells(&c.Total)...))
 	}
-	b.table(lines)
+	return section("by class", lines)
 }
 
 // heads are the headings of cells.
@@ -180,11 +191,10 @@ func (r *Report) cells(t *Total) []string {
 	}
 }
 
-func (r *Report) textRounds(b *text) {
+func (r *Report) rounds() columns.Section {
 	longest := slices.Clone(r.Rounds)
 	slices.SortStableFunc(longest, func(x, y RoundAnalysis) int { return cmp.Compare(y.LengthS, x.LengthS) })
 	longest = longest[:min(shown, len(longest))]
-	b.paragraph("\nlongest rounds: %d of %d\n\n", len(longest), len(r.Rounds))
 	lines := [][]string{{"round", "length", "ended by", "later by", "used", "largest part"}}
 	for i := range longest {
 		x := &longest[i]
@@ -197,7 +207,7 @@ func (r *Report) textRounds(b *text) {
 			x.Path.largest(x.LengthS),
 		})
 	}
-	b.table(lines)
+	return section(fmt.Sprintf("longest rounds: %d of %d", len(longest), len(r.Rounds)), lines)
 }
 
 // largest returns the name of the largest part of a path and its share.
@@ -223,14 +233,14 @@ func (r *Report) sentence(w *WhatIf) string {
 // listed lists device numbers, at most the first ten.
 func listed(devices []int) string {
 	text := ""
-	for i, t := range devices {
+	for i, client := range devices {
 		if i == shown {
 			return fmt.Sprintf("%s and %d more", text, len(devices)-shown)
 		}
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprint(t)
+		text += fmt.Sprint(client)
 	}
 	return text
 }
@@ -244,20 +254,3 @@ func share(part, whole float64) float64 {
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
-
-// text builds text with at most width characters a line.
-type text struct {
-	strings.Builder
-	width int
-}
-
-// paragraph writes text, wrapped to the width.
-func (b *text) paragraph(format string, args ...any) {
-	b.WriteString(columns.Wrap(fmt.Sprintf(format, args...), b.width, 0))
-}
-
-// table writes a table; the first line holds the headings.
-func (b *text) table(lines [][]string) {
-	t := columns.Table{Label: lines[0][0], Groups: []columns.Group{{Heads: lines[0][1:]}}, Blocks: []columns.Block{{Rows: lines[1:]}}}
-	t.Write(&b.Builder, b.width)
-}

@@ -8,6 +8,7 @@ import (
 
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/network"
 	"fedsim/results"
 )
@@ -34,7 +35,9 @@ type WhatIf struct {
 // WithoutSlowest estimates the run without its k slowest devices, the first of Slowest.
 func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	if k < 1 || k >= len(r.Devices) {
-		return nil, fmt.Errorf("%d devices cannot be left out: must be at least 1 and fewer than the %d of the run", k, len(r.Devices))
+		return nil,
+			fmt.Errorf("%d devices cannot be left out: must be at least 1 and fewer than the %d of the run", k,
+				len(r.Devices))
 	}
 	if err := r.checkIndependent(); err != nil {
 		return nil, err
@@ -61,14 +64,14 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 	}
 	w := &WhatIf{Removed: slices.Sorted(slices.Values(r.Slowest()[:k])), Protocol: cfg.Protocol}
 	out := make([]bool, len(r.Devices))
-	for _, t := range w.Removed {
-		out[t] = true
+	for _, client := range w.Removed {
+		out[client] = true
 	}
 	var times []float64 // of the responses
 	return r.recompute(w, func(x *RoundAnalysis, rows []results.DeviceRow) (float64, error) {
 		times = times[:0]
-		for t := range rows {
-			if row := &rows[t]; !out[t] {
+		for client := range rows {
+			if row := &rows[client]; !out[client] {
 				w.Baseline += row.Taken
 				if row.Responses > 0 {
 					times = append(times, row.ResponseS)
@@ -109,7 +112,7 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 	traits := cfg.Traits()
 	w := &WhatIf{Removed: []int{}, DeadlineS: s, Protocol: cfg.Protocol}
 	if traits.WaitsForAll {
-		w.Protocol = federation.Deadline
+		w.Protocol = protocols.Deadline
 	}
 	return r.recompute(w, func(x *RoundAnalysis, rows []results.DeviceRow) (float64, error) {
 		server := x.Path.ServerS
@@ -117,15 +120,17 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 			server = beyond(x.LengthS, cfg.DeadlineS, rows[0].TimeS)
 		}
 		if x.Cause == Deadline && s > cfg.DeadlineS {
-			return 0, unknown("round %d ended at its deadline of %v s: later responses are not recorded", x.Round, cfg.DeadlineS)
+			return 0,
+				unknown("round %d ended at its deadline of %v s: later responses are not recorded", x.Round,
+					cfg.DeadlineS)
 		}
 		if traits.End == federation.EndsWithResponses && !traits.WaitsForAll && s >= x.LengthS-server {
 			w.Responses += x.Taken
 			w.Baseline += x.Taken
 			return x.LengthS, nil
 		}
-		for t := range rows {
-			row := &rows[t]
+		for client := range rows {
+			row := &rows[client]
 			w.Baseline += row.Taken
 			inTime := row.Responses > 0 && row.ResponseS <= s+resolution(row.TimeS)
 			// With a deadline, a device retries at most cfg.Retries times.
@@ -200,7 +205,8 @@ func (r *Report) checkIndependent() error {
 }
 
 // recompute sums up the lengths that length returns for the rounds.
-func (r *Report) recompute(w *WhatIf, length func(x *RoundAnalysis, rows []results.DeviceRow) (float64, error)) (*WhatIf, error) {
+func (r *Report) recompute(w *WhatIf, length func(x *RoundAnalysis, rows []results.DeviceRow) (float64, error)) (
+	*WhatIf, error) {
 	h := 0
 	var refused error // from length; returned without the name of the file
 	err := eachRound(r.dir, map[string]int{r.Run.ID: 0}, func(_ int, _ float64, rows []results.DeviceRow) error {

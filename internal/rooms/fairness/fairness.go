@@ -10,14 +10,14 @@ import (
 
 // Report compares the clients of an experiment by a metric.
 type Report struct {
-	Experiment string   `json:"experiment"`
-	Metric     string   `json:"metric"` // its full name, such as test_error
-	Label      string   `json:"label"`
-	Share      bool     `json:"share"`  // values are shares, shown in per cent
-	Unit       string   `json:"unit"`   // of the values; empty: none
-	Higher     bool     `json:"higher"` // higher values are better
-	Relative   bool     `json:"relative"`
-	Methods    []Method `json:"methods"`
+	Experiment string
+	Metric     string // its full name, such as test_error
+	Label      string
+	Share      bool   // values are shares, shown in per cent
+	Unit       string // of the values; empty: none
+	Higher     bool   // higher values are better
+	Relative   bool
+	Methods    []Method
 
 	metric results.Metric
 	real   bool
@@ -25,46 +25,46 @@ type Report struct {
 
 // Method is a method at a point of the experiment, with all its seeds.
 type Method struct {
-	Name      string            `json:"name"`
-	Point     []results.Setting `json:"point"`
-	Seeds     int               `json:"seeds"`
-	Clients   int               `json:"clients"` // with a known value, of the run with the fewest
-	Unknown   int               `json:"unknown"` // values of all seeds that are not known
-	Rounds    [2]int            `json:"rounds"`  // lowest and highest last evaluation
-	Worst     Group             `json:"worst"`
-	Rest      Group             `json:"rest"`
-	Threshold float64           `json:"threshold"` // of correlations; null: fewer than five clients
-	Traits    []Trait           `json:"traits"`
-	Classes   []Class           `json:"classes"` // of the fleet; empty if there are none
-	Verdict   string            `json:"verdict"` // a sentence about the clients with the worst values
+	Name      string
+	Point     []results.Setting
+	Seeds     int
+	Clients   int    // with a known value, of the run with the fewest
+	Unknown   int    // values of all seeds that are not known
+	Rounds    [2]int // lowest and highest last evaluation
+	Worst     Group
+	Rest      Group
+	Threshold float64 // of correlations; null: fewer than five clients
+	Traits    []Trait
+	Classes   []Class // of the fleet; empty if there are none
+	Verdict   string  // a sentence about the clients with the worst values
 }
 
 // Group has the number of clients in a run, and the means of their values and traits.
 type Group struct {
-	Clients   float64 `json:"clients"`
-	Value     float64 `json:"value"`
-	Rows      float64 `json:"rows"` // training rows where they are known
-	ComputeS  float64 `json:"compute_s"`
-	TransferS float64 `json:"transfer_s"`
-	Updates   float64 `json:"updates"`
+	Clients   float64
+	Value     float64
+	Rows      float64 // training rows where they are known
+	ComputeS  float64
+	TransferS float64
+	Updates   float64
 }
 
 // Class is a class of the fleet.
 type Class struct {
-	Name string `json:"name"`
+	Name string
 	Group
-	Worst int `json:"worst"` // of its clients among the worst, over all seeds
+	Worst int // of its clients among the worst, over all seeds
 }
 
 // Trait is a trait of clients with its rank correlation.
 type Trait struct {
 	traitKey
-	Rho float64 `json:"rho"` // null: the trait or the value is the same for all clients, or not known
+	Rho float64 // null: the trait or the value is the same for all clients, or not known
 }
 
 type traitKey struct {
-	Name  string `json:"name"`  // rows, compute_s, transfer_s, updates or class
-	Class string `json:"class"` // of trait class
+	Name  string // rows, compute_s, transfer_s, updates or class
+	Class string // of trait class
 }
 
 type client struct {
@@ -139,7 +139,8 @@ func (r *Report) clients(run *results.Run, m *Method) (round int, list []client)
 			m.Unknown++
 			continue
 		}
-		c := client{class: x.Class, value: x.Value, bad: x.Value, rows: float64(x.Rows), computeS: x.ComputeS, transferS: x.TransferS, updates: float64(x.Updates)}
+		c := client{class: x.Class, value: x.Value, bad: x.Value, rows: float64(x.Rows), computeS: x.ComputeS,
+			transferS: x.TransferS, updates: float64(x.Updates)}
 		if n, ok := training[x.Client]; ok {
 			c.rows = float64(n)
 		} else if x.Rows == results.UnknownCount {
@@ -178,8 +179,9 @@ func meanOf(runs [][]client, selected func([]client) []client) Group {
 	}
 	g := Group{
 		Value: of(func(c *client) float64 { return c.value }), Rows: of(func(c *client) float64 { return c.rows }),
-		ComputeS: of(func(c *client) float64 { return c.computeS }), TransferS: of(func(c *client) float64 { return c.transferS }),
-		Updates: of(func(c *client) float64 { return c.updates }),
+		ComputeS:  of(func(c *client) float64 { return c.computeS }),
+		TransferS: of(func(c *client) float64 { return c.transferS }),
+		Updates:   of(func(c *client) float64 { return c.updates }),
 	}
 	for _, clients := range runs {
 		g.Clients += float64(len(selected(clients))) / float64(len(runs))

@@ -21,7 +21,8 @@ var clientsWith = map[string]struct{ more, less string }{
 // verdict returns a sentence about the clients with the worst values: the traits whose
 // correlation reaches the threshold.
 func (r *Report) verdict(m *Method) string {
-	gap := fmt.Sprintf("%s of the worst 10 %%: %s, of the others: %s", r.Label, r.value(m.Worst.Value), r.value(m.Rest.Value))
+	gap := fmt.Sprintf("%s of the worst 10 %%: %s, of the others: %s", r.Label, r.value(m.Worst.Value),
+		r.value(m.Rest.Value))
 	if m.Unknown > 0 {
 		gap += fmt.Sprintf(" (%s not known)", columns.Count(m.Unknown, "value"))
 	}
@@ -49,7 +50,8 @@ func (r *Report) verdict(m *Method) string {
 		}
 	}
 	if len(found) == 0 {
-		return fmt.Sprintf("%s; none of these traits explains it: each rank correlation is below %.2f", gap, m.Threshold)
+		return fmt.Sprintf("%s; none of these traits explains it: each rank correlation is below %.2f", gap,
+			m.Threshold)
 	}
 	return fmt.Sprintf("%s; left behind are %s", gap, strings.Join(found, ", "))
 }

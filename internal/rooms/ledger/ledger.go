@@ -30,8 +30,8 @@ var _ federation.Journal = (*Ledger)(nil)
 // write it writes nothing more.
 func New(devices int, write func([]results.DeviceRow) error) *Ledger {
 	l := &Ledger{write: write, accounts: make([]account, devices), rows: make([]results.DeviceRow, devices)}
-	for t := range l.rows {
-		l.rows[t] = results.NewDeviceRow(t)
+	for client := range l.rows {
+		l.rows[client] = results.NewDeviceRow(client)
 	}
 	return l
 }
@@ -41,11 +41,12 @@ func (l *Ledger) Err() error { return l.err }
 
 // account is the state of a device in the open round.
 type account struct {
-	spent    [clients.Depleted + 1]engine.Time // time by activity
-	atWork   bool                              // an attempt is under way
-	why      clients.Reason                    // why it has brought no response in this round; 0: no reason so far
-	response bool                              // its response has arrived, and the server has neither taken nor refused it
-	steps    int64                             // of the work of that response
+	spent  [clients.Depleted + 1]engine.Time // time by activity
+	atWork bool                              // an attempt is under way
+	why    clients.Reason                    // why it has brought no response in this round; 0: no reason so far
+	// its response has arrived, and the server has neither taken nor refused it
+	response bool
+	steps    int64 // of the work of that response
 }
 
 // Note posts an entry.
@@ -78,7 +79,10 @@ func (l *Ledger) Note(e federation.Entry) {
 	case federation.AttemptFailed:
 		a.atWork, a.why = false, e.Why
 	case federation.UpdateTaken:
-		row.Taken++
+		if row.Taken++; row.Taken == 1 {
+			row.Staleness = 0
+		}
+		row.Staleness += e.Amount
 		a.response = false
 	case federation.UpdateRefused:
 		row.Outcome = results.OutcomeRefused
@@ -141,24 +145,29 @@ func (a *account) outcome(row *results.DeviceRow) results.Outcome {
 
 // close ends the round.
 func (l *Ledger) close(e federation.Entry) {
-	for t := range l.accounts {
-		a, row := &l.accounts[t], &l.rows[t]
+	for client := range l.accounts {
+		a, row := &l.accounts[client], &l.rows[client]
 		if a.response {
 			a.postpone(row)
 		}
 		row.Round, row.TimeS, row.Outcome = int(e.Round), e.To.Seconds(), a.outcome(row)
-		row.WaitS, row.DownlinkS, row.ComputeS = a.spent[clients.Idle].Seconds(), a.spent[clients.Downlink].Seconds(), a.spent[clients.Compute].Seconds()
-		row.UplinkS, row.PollS, row.UnavailableS = a.spent[clients.Uplink].Seconds(), a.spent[clients.Waiting].Seconds(), a.spent[clients.Unavailable].Seconds()
+		row.WaitS, row.DownlinkS, row.ComputeS = a.spent[clients.Idle].Seconds(), a.spent[clients.Downlink].Seconds(),
+			a.spent[clients.Compute].Seconds()
+		row.UplinkS, row.PollS, row.UnavailableS = a.spent[clients.Uplink].Seconds(),
+			a.spent[clients.Waiting].Seconds(), a.spent[clients.Unavailable].Seconds()
 		row.DepletedS = a.spent[clients.Depleted].Seconds()
+		if row.Taken > 0 {
+			row.Staleness /= float64(row.Taken)
+		}
 	}
 	if l.err == nil {
 		l.err = l.write(l.rows)
 	}
-	for t := range l.rows {
-		a := &l.accounts[t]
-		l.rows[t] = results.NewDeviceRow(t)
+	for client := range l.rows {
+		a := &l.accounts[client]
+		l.rows[client] = results.NewDeviceRow(client)
 		if a.response {
-			a.count(&l.rows[t], 0)
+			a.count(&l.rows[client], 0)
 		}
 		a.spent, a.why = account{}.spent, 0
 	}

@@ -8,7 +8,9 @@ import (
 	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/federation/session"
+	"fedsim/internal/tools/expect"
 	"fedsim/network"
 	"fedsim/results"
 )
@@ -23,9 +25,9 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 		},
 		Config: federation.Defaults(),
 	}}
-	s.Config.Protocol, s.Config.DeadlineS, s.Config.DetectS = federation.Deadline, 3, 1
+	s.Config.Protocol, s.Config.DeadlineS, s.Config.DetectS = protocols.Deadline, 3, 1
 	s.Config.ServerGFLOPS = 1e-3
-	s.Faults.DropProbability, s.Faults.DropPhase = 0.2, devices.AtRandom
+	s.Faults.DropProbability.All, s.Faults.DropPhase = 0.2, devices.AtRandom
 	s.Network.Jitter, s.Network.LossProbability = 0.5, 0.1
 	s.Network.ClientPollS, s.Network.LaunchPollS, s.Network.ServerPollS = 0.4, 0.1, 0.3
 	var rows []results.DeviceRow
@@ -35,24 +37,22 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 	})
 	s.Journal = ledger
 	ses, err := session.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var seen results.Round
 	id, before := int64(0), 0.0
 	for round := 1; round <= 20; round++ {
 		var all []session.Message
 		for device := range n {
 			id++
-			all = append(all, session.Message{ID: id, Client: device, BytesDown: 1e5, Work: devices.Work{FLOPs: 3e9 * float64(1+device%4)}, BytesUp: 1e5})
+			all = append(all,
+				session.Message{ID: id, Client: device, BytesDown: 1e5,
+					Work: devices.Work{FLOPs: 3e9 * float64(1+device%4)}, BytesUp: 1e5})
 		}
 		var taken []int64
 		arrived := 0
 		if round%2 == 0 {
 			played, _, _, err := ses.PlayRound(round, session.Train, all, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			arrived += count(played)
 			all = all[:3]
 			for i := range all {
@@ -66,9 +66,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		notices, _, err := ses.Advance(ses.Now().Add(engine.FromSeconds(2.5)), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		arrived += count(notices)
 		for i, n := range notices {
 			if n.Kind == session.NoticeResponse && i%5 > 0 {
@@ -76,9 +74,7 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 			}
 		}
 		r, err := ses.Close(round, taken, 1e5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var sum results.Round
 		for _, row := range rows {
 			sum.Participants += row.Taken
@@ -89,30 +85,28 @@ func TestRowsOfASessionAddUp(t *testing.T) {
 			sum.BytesDown += row.BytesDown
 			sum.BytesUp += row.BytesUp
 			sum.EnergyJ += row.EnergyJ
-			spent := row.WaitS + row.DownlinkS + row.ComputeS + row.UplinkS + row.PollS + row.UnavailableS + row.DepletedS
-			if row.Round != round || math.Abs(spent-(r.TimeS-before)) > 1e-9 {
-				t.Errorf("round %d, client %d: %g s add up, the round takes %g s", row.Round, row.Device, spent, r.TimeS-before)
-			}
+			spent := row.WaitS + row.DownlinkS + row.ComputeS + row.UplinkS + row.PollS + row.UnavailableS +
+				row.DepletedS
+			expect.That(t, row.Round == round && math.Abs(spent-(r.TimeS-before)) <= 1e-9,
+				"round %d, client %d: %g s add up, the round takes %g s", row.Round, row.Device, spent, r.TimeS-before)
 		}
-		if arrived != 0 {
-			t.Errorf("round %d: %d responses are in no row", round, arrived)
-		}
+		expect.That(t, arrived == 0, "round %d: %d responses are in no row", round, arrived)
 		before = r.TimeS
 		if sum.Participants != r.Participants || sum.Dropped != r.Dropped || sum.Late != r.Late {
-			t.Errorf("round %d: rows have %d taken, %d dropped, %d late; the round %d, %d, %d", round, sum.Participants, sum.Dropped, sum.Late, r.Participants, r.Dropped, r.Late)
+			t.Errorf("round %d: rows have %d taken, %d dropped, %d late; the round %d, %d, %d", round, sum.Participants,
+				sum.Dropped, sum.Late, r.Participants, r.Dropped, r.Late)
 		}
-		for _, x := range [][2]float64{{sum.BytesDown, r.BytesDown}, {sum.BytesUp, r.BytesUp}, {sum.EnergyJ, r.EnergyJ}, {sum.FLOPs, r.FLOPs}} {
-			if math.Abs(x[0]-x[1]) > 1e-9*math.Max(1, x[1]) {
-				t.Errorf("round %d: rows add up to %g, the round has %g", round, x[0], x[1])
-			}
+		for _, x := range [][2]float64{{sum.BytesDown, r.BytesDown}, {sum.BytesUp, r.BytesUp}, {sum.EnergyJ, r.EnergyJ},
+			{sum.FLOPs, r.FLOPs}} {
+			expect.That(t, math.Abs(x[0]-x[1]) <= 1e-9*math.Max(1, x[1]),
+				"round %d: rows add up to %g, the round has %g", round, x[0], x[1])
 		}
 		seen.Participants += r.Participants
 		seen.Dropped += r.Dropped
 		seen.Late += r.Late
 	}
-	if seen.Participants < 60 || seen.Dropped < 20 || seen.Late < 20 {
-		t.Errorf("%d taken, %d dropped, %d late: too few to see anything", seen.Participants, seen.Dropped, seen.Late)
-	}
+	expect.That(t, seen.Participants >= 60 && seen.Dropped >= 20 && seen.Late >= 20,
+		"%d taken, %d dropped, %d late: too few to see anything", seen.Participants, seen.Dropped, seen.Late)
 }
 
 // count returns how many responses have arrived.

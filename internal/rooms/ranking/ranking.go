@@ -1,5 +1,5 @@
 // Package ranking ranks the methods of an experiment by their errors and by their costs to targets,
-// as far as the seeds make ranks certain (docs/leaderboard.md). It must not know files.
+// as far as the seeds make ranks certain (docs/reference/examples.md). It must not know files.
 package ranking
 
 import (
@@ -93,35 +93,44 @@ func New(runs []results.Run, targets results.Targets, overlap Overlap) *Table {
 // measuresOf returns those of which some run has a value: errors, then costs by target.
 func measuresOf(runs []results.Run, targets results.Targets) (all []Measure) {
 	main := results.Main(runs)
-	for _, x := range []struct{ name, head string }{{main.Name, "mean"}, {strings.TrimSuffix(main.Name, "_clients") + "_worst10", "worst 10 %"}} {
+	for _, x := range []struct{ name, head string }{{main.Name, "mean"},
+		{strings.TrimSuffix(main.Name, "_clients") + "_worst10", "worst 10 %"}} {
 		metric, _ := results.MetricOf(runs, x.name)
 		if slices.ContainsFunc(runs, func(r results.Run) bool { return metric.Known(&r) }) {
 			text := func(v float64) string { return metric.Format(v, runs[0].Real) }
-			all = append(all, Measure{Name: x.name, metric: metric, text: text, title: main.LabelFor(runs[0].Real) + ", at the end", head: x.head})
+			all = append(all,
+				Measure{Name: x.name, metric: metric, text: text, title: main.LabelFor(runs[0].Real) + ", at the end",
+					head: x.head})
 		}
 	}
 	for _, target := range targets {
-		add := func(name, head string, text func(float64) string, amount func(*results.Amounts) float64, total func(float64, *results.Round) float64) {
-			all = append(all, Measure{
-				Name: name + "_to_" + target.Name(), Target: target, text: text, amount: amount, total: total,
-				title: "to " + target.Text(), head: head,
-			})
-		}
+		add :=
+			func(name, head string, text func(float64) string, amount func(*results.Amounts) float64,
+				total func(float64, *results.Round) float64) {
+				all = append(all, Measure{
+					Name: name + "_to_" + target.Name(), Target: target, text: text, amount: amount, total: total,
+					title: "to " + target.Text(), head: head,
+				})
+			}
 		relative := runs[0].Relative
-		add("time_s", "time", func(v float64) string { return results.TimeText(v, relative) }, func(a *results.Amounts) float64 { return a.TimeS },
+		add("time_s", "time", func(v float64) string { return results.TimeText(v, relative) },
+			func(a *results.Amounts) float64 { return a.TimeS },
 			func(_ float64, r *results.Round) float64 { return r.TimeS })
 		if !relative {
-			add("energy_j", "energy", func(v float64) string { return results.EnergyText(v, false) }, func(a *results.Amounts) float64 { return a.EnergyJ },
+			add("energy_j", "energy", func(v float64) string { return results.EnergyText(v, false) },
+				func(a *results.Amounts) float64 { return a.EnergyJ },
 				func(before float64, r *results.Round) float64 { return before + r.EnergyJ })
 		}
 		total := runs[0].Total()
 		for _, c := range results.Heads() {
 			if c.Get(&total).Real() > 0 {
-				add(c.Name, c.Head, func(v float64) string { return results.AmountText(v, c.Unit) }, func(a *results.Amounts) float64 { return a.Declared[c.Name] },
+				add(c.Name, c.Head, func(v float64) string { return results.AmountText(v, c.Unit) },
+					func(a *results.Amounts) float64 { return a.Declared[c.Name] },
 					func(before float64, r *results.Round) float64 { return before + c.Get(r).Real() })
 			}
 		}
-		add("bytes", "sent", func(v float64) string { return results.Scaled(v, "B") }, func(a *results.Amounts) float64 { return a.Bytes },
+		add("bytes", "sent", func(v float64) string { return results.Scaled(v, "B") },
+			func(a *results.Amounts) float64 { return a.Bytes },
 			func(before float64, r *results.Round) float64 { return before + r.BytesDown + r.BytesUp })
 	}
 	return all

@@ -1,13 +1,12 @@
 package ranking
 
 import (
-	"bytes"
-	"encoding/csv"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -59,9 +58,8 @@ func ranks(t *testing.T, table *Table, measure string) (all []string) {
 
 func wantRanks(t *testing.T, table *Table, measure, want string) {
 	t.Helper()
-	if got := strings.Join(ranks(t, table, measure), " "); got != want {
-		t.Errorf("%s: ranks %s, want %s", measure, got, want)
-	}
+	got := strings.Join(ranks(t, table, measure), " ")
+	expect.That(t, got == want, "%s: ranks %s, want %s", measure, got, want)
 }
 
 // By hand: the differences 2, 1, 3, 1, 3 have mean 2 and standard deviation 1. With five seeds t is 2 sqrt(5) = 4.47
@@ -87,14 +85,13 @@ func TestHolmStepsDown(t *testing.T) {
 		_, p := test(samples(base), samples([]float64{.12, .21, .33, .41, last}), 0)
 		return p
 	}
-	if got := p(.55); math.Abs(got-.0327) > 1e-4 {
-		t.Fatalf("p is %g", got)
-	}
+	got := p(.55)
+	expect.Must(t, math.Abs(got-.0327) <= 1e-4, "p is %g", got)
 	wantRanks(t, New(methods(base, []float64{.12, .21, .33, .41, .55}, far), nil, independent), "test_error", "1 2 3")
-	if got := p(.58); got < .05 {
-		t.Fatalf("p is %g", got)
-	}
-	wantRanks(t, New(methods(base, []float64{.12, .21, .33, .41, .58}, far), nil, independent), "test_error", "1-2 1-2 3")
+	got = p(.58)
+	expect.Must(t, got >= .05, "p is %g", got)
+	wantRanks(t, New(methods(base, []float64{.12, .21, .33, .41, .58}, far), nil, independent), "test_error",
+		"1-2 1-2 3")
 }
 
 // samples returns values under the seeds 1, 2 and so on.
@@ -142,7 +139,8 @@ func TestBoundsAndSteps(t *testing.T) {
 func TestTargetsThatAreNotReached(t *testing.T) {
 	var runs []results.Run
 	for seed := range uint64(5) {
-		quick, slow, late := []float64{1, .5, .5, .05}, []float64{1, .5, .5, .5, .5, .05}, []float64{1, .5, .5, .5, .5, .5}
+		quick, slow, late := []float64{1, .5, .5, .05}, []float64{1, .5, .5, .5, .5, .05},
+			[]float64{1, .5, .5, .5, .5, .5}
 		brief := []float64{1, .5}
 		if seed == 4 {
 			slow = late
@@ -155,14 +153,15 @@ func TestTargetsThatAreNotReached(t *testing.T) {
 	target := results.Target{Metric: "test_error", Value: 0.1}
 	table := New(runs, results.Targets{target}, independent)
 	// d ends after 10 s, before a has reached the target: nothing is known of the two.
-	for _, measure := range []string{"time_s_to_test_error_0.1", "energy_j_to_test_error_0.1", "bytes_to_test_error_0.1"} {
+	for _, measure := range []string{"time_s_to_test_error_0.1", "energy_j_to_test_error_0.1",
+		"bytes_to_test_error_0.1"} {
 		wantRanks(t, table, measure, "1-2 2-4 2-4 1-4")
 	}
-	text := strings.ReplaceAll(table.Text(80), "\n", " ")
-	for _, want := range []string{"30.0 s (0 %)", "6.00 J (0 %)", "300 B (0 %)", "> 50.0 s (4 of 5)", "> 50.0 s (0 of 5)", "> 2.00 J (0 of 5)", "(1 of 5): runs that reached the target", "data: generated in place of x.zip"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
+	text := strings.ReplaceAll(results.Sections{table.Section()}.Text(80), "\n", " ")
+	for _, want := range []string{"30.0 s (0 %)", "6.00 J (0 %)", "300 B (0 %)", "> 50.0 s (4 of 5)",
+		"> 50.0 s (0 of 5)", "> 2.00 J (0 of 5)", "(1 of 5): runs that reached the target",
+		"data: generated in place of x.zip"} {
+		expect.That(t, strings.Contains(text, want), "no %q in\n%s", want, text)
 	}
 }
 
@@ -183,7 +182,8 @@ func TestStepsOfEvaluations(t *testing.T) {
 				runs = append(runs, run(string(rune('a'+i)), seed, errors...))
 			}
 		}
-		wantRanks(t, New(runs, results.Targets{{Metric: "test_error", Value: 0.1}}, independent), "time_s_to_test_error_0.1", want)
+		wantRanks(t, New(runs, results.Targets{{Metric: "test_error", Value: 0.1}}, independent),
+			"time_s_to_test_error_0.1", want)
 	}
 }
 
@@ -205,23 +205,15 @@ func TestLevelHolds(t *testing.T) {
 		}
 	}
 	// Three standard errors of a share of 5 % are 2 %.
-	if share := float64(wrong) / trials; share > 0.07 || share == 0 {
-		t.Errorf("%.1f %% of the tables have a wrong order", 100*share)
-	}
+	share := float64(wrong) / trials
+	expect.That(t, share <= 0.07 && share != 0, "%.1f %% of the tables have a wrong order", 100*share)
 }
 
 // The csv has a row for each method and measure, with paired differences to the lowest.
 func TestCSV(t *testing.T) {
 	runs := append(ends("a", .125, .375), ends("b", .25, .75)...)
-	var b bytes.Buffer
-	if err := New(runs, nil, independent).WriteCSV(&b); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&b).ReadAll()
-	if err != nil || len(rows) != 3 {
-		t.Fatalf("%d rows, %v", len(rows), err)
-	}
-	if got, want := strings.Join(rows[2], ","), "e,,b,test_error,2,2,0.5,0.25,0.25,0.125,1,2,0.5"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	rows := New(runs, nil, independent).exact()
+	expect.Must(t, len(rows) == 3, "%d rows", len(rows))
+	got, want := strings.Join(rows[2], ","), "e,,b,test_error,2,2,0.5,0.25,0.25,0.125,1,2,0.5"
+	expect.That(t, got == want, "%s, want %s", got, want)
 }

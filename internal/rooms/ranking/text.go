@@ -1,9 +1,7 @@
 package ranking
 
 import (
-	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -14,47 +12,24 @@ import (
 	"fedsim/results/rundir"
 )
 
-// File is an output file of a table.
-type File struct {
-	Name  string
-	Write func(io.Writer) error
-}
-
-// Files returns the output files: NAME-ranks.md as Text, and NAME-ranks.csv in full precision.
-func (t *Table) Files() []File {
-	return []File{{t.Experiment + "-ranks.csv", t.WriteCSV}, {t.Experiment + "-ranks.md", t.WriteMarkdown}}
-}
-
-// Text returns the table as text with at most width characters a line.
-func (t *Table) Text(width int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\n\n", columns.Wrap(t.caption(), width, 0))
-	table := t.table()
-	table.Write(&b, width)
-	b.WriteString(columns.Wrap(t.note(), width, 2) + "\n")
-	return b.String()
-}
-
-// WriteMarkdown writes the table as Markdown.
-func (t *Table) WriteMarkdown(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("### " + columns.Markdown(t.caption()) + "\n\n")
-	table := t.table()
-	table.WriteMarkdown(&b)
-	b.WriteString("\n" + columns.Markdown(t.note()) + "\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+// Section returns the table, with the files NAME-ranks.csv, .md and .tex.
+func (t *Table) Section() results.Section {
+	return results.Section{Title: t.caption(), Table: t.table(), Notes: []string{t.note()},
+		Name: t.Experiment + "-ranks", Exact: t.exact()}
 }
 
 func (t *Table) caption() string {
-	return fmt.Sprintf("%s: ranks as far as they are certain, and means over %s (standard error)%s", t.Experiment, t.Vary.Repetitions(t.Seeds), t.data)
+	return fmt.Sprintf("%s: ranks as far as they are certain, and means over %s (standard error)%s", t.Experiment,
+		t.Vary.Repetitions(t.Seeds), t.data)
 }
 
 func (t *Table) note() string {
-	note := fmt.Sprintf("rank: the ranges of a column of ranks hold together with a probability of %g %% (paired t-tests of all pairs, "+
-		"corrected by Holm; docs/leaderboard.md); standard errors of costs are in %% of the mean", 100*(1-level))
+	note := fmt.Sprintf("rank: the ranges of a column of ranks hold together with a probability of %g %% (paired "+
+		"t-tests of all pairs, "+
+		"corrected by Holm; docs/reference/examples.md); standard errors of costs are in %% of the mean", 100*(1-level))
 	if t.some(func(c *Cell) bool { return c.Cost.EndedSeeds > 0 && c.Cost.NeverSeeds == 0 }) {
-		note += fmt.Sprintf("; >: mean, unknown costs taken at the end of the run; (1 of %d): runs that reached the target", t.Seeds)
+		note += fmt.Sprintf(
+			"; >: mean, unknown costs taken at the end of the run; (1 of %d): runs that reached the target", t.Seeds)
 	}
 	if t.some(func(c *Cell) bool { return c.Cost.NeverSeeds > 0 }) {
 		note += "; never: runs that stalled before the target"
@@ -85,7 +60,8 @@ func (t *Table) table() columns.Table {
 	for i := range t.measures {
 		m := &t.measures[i]
 		group := columns.Group{Title: m.title, Heads: []string{m.head, "rank"}}
-		if n := len(table.Groups); n > 0 && table.Groups[n-1].Title == group.Title && len(table.Groups[n-1].Heads) == 2 {
+		if n := len(table.Groups); n > 0 && table.Groups[n-1].Title == group.Title &&
+			len(table.Groups[n-1].Heads) == 2 {
 			table.Groups[n-1].Heads = append(table.Groups[n-1].Heads, group.Heads...)
 			continue
 		}
@@ -134,24 +110,24 @@ func (c *Cell) Rank() string {
 	return fmt.Sprintf("%d-%d", c.Low, c.High)
 }
 
-// WriteCSV writes a row for each point, method and measure, with floats in full precision. Column reached counts
+// exact returns a row for each point, method and measure, with floats in full precision. Column reached counts
 // the seeds with a value; mean is empty unless all have one, and at_least is not where some ended.
-func (t *Table) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
+func (t *Table) exact() [][]string {
 	lines := [][]string{{"experiment", "point", "method", "measure", "seeds", "reached", "mean", "standard_error",
 		"difference_to_lowest", "difference_standard_error", "rank_low", "rank_high", "at_least"}}
 	for _, b := range t.blocks {
 		for _, r := range b.Rows {
 			for i, c := range r.Cells {
 				lines = append(lines, []string{
-					t.Experiment, rundir.NoFormula(results.SettingsText(b.Point)), rundir.NoFormula(r.Label), t.measures[i].Name,
-					strconv.Itoa(c.Seeds), strconv.Itoa(c.Known), columns.Exact(c.Mean), columns.Exact(c.SE),
-					columns.Exact(c.Difference.Mean), columns.Exact(c.Difference.SE), strconv.Itoa(c.Low), strconv.Itoa(c.High), columns.Exact(c.atLeast(&t.measures[i])),
+					t.Experiment, rundir.NoFormula(results.SettingsText(b.Point)), rundir.NoFormula(r.Label),
+					t.measures[i].Name, strconv.Itoa(c.Seeds), strconv.Itoa(c.Known), columns.Exact(c.Mean),
+					columns.Exact(c.SE), columns.Exact(c.Difference.Mean), columns.Exact(c.Difference.SE),
+					strconv.Itoa(c.Low), strconv.Itoa(c.High), columns.Exact(c.atLeast(&t.measures[i])),
 				})
 			}
 		}
 	}
-	return out.WriteAll(lines)
+	return lines
 }
 
 // atLeast returns the mean, or a bound of it.

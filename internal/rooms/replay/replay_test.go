@@ -11,19 +11,20 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/algorithms"
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
 )
 
-// A tape gives its answers in order; one that is cut off does not.
+// A answers gives its answers in order; one that is cut off does not.
 func TestAnswersComeBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		counts := rapid.SliceOf(rapid.IntRange(0, mostCounted)).Draw(rt, "counts")
 		amount := rapid.Float64Range(0, math.MaxFloat64).Draw(rt, "amount")
 		text := rapid.String().Draw(rt, "text")
 		value := rapid.Float64().Draw(rt, "value")
-		pass := func(tp *tape, counts []int, amount *float64, text *string, value *float64) {
+		pass := func(tp *answers, counts []int, amount *float64, text *string, value *float64) {
 			for i := range counts {
 				tp.count(&counts[i])
 			}
@@ -31,10 +32,10 @@ func TestAnswersComeBack(t *testing.T) {
 			tp.text(text)
 			tp.code(func(c *state.Coder) { c.Float64(value) })
 		}
-		var w tape
+		var w answers
 		pass(&w, slices.Clone(counts), &amount, &text, &value)
-		read := func(log []byte) (*tape, bool) {
-			r := tape{log: log, reads: true}
+		read := func(log []byte) (*answers, bool) {
+			r := answers{log: log, reads: true}
 			again, a, s, v := make([]int, len(counts)), 0.0, "", 0.0
 			pass(&r, again, &a, &s, &v)
 			same := slices.Equal(again, counts) && a == amount && s == text && (v == value || v != v && value != value)
@@ -52,26 +53,25 @@ func TestAnswersComeBack(t *testing.T) {
 
 // The work of a device takes few bytes: steps, FLOPs and values are whole numbers.
 func TestWorkTakesFewBytes(t *testing.T) {
-	var w tape
+	var w answers
 	const solves = 1000
 	for range solves {
-		w.work(&algorithms.Work{Steps: 20, FLOPs: 20 * (4*30 + 8), Values: 30})
+		w.response(&algorithms.Response{Steps: 20, FLOPs: 20 * (4*30 + 8), Values: 30})
 	}
-	if per := float64(len(w.log)) / solves; per > 7 {
-		t.Errorf("%.1f bytes for the work of a device, want at most 7", per)
-	}
+	per := float64(len(w.log)) / solves
+	expect.That(t, per <= 7, "%.1f bytes for the work of a device, want at most 7", per)
 }
 
 // Batches and traffic that a method declares are read again, each with the limit that it stopped at.
 func TestDeclaredOverheadsAreKept(t *testing.T) {
-	for _, want := range []algorithms.Work{
+	for _, want := range []algorithms.Response{
 		{Steps: 3, Batches: 2, Traffic: 1.5e9}, {Traffic: 8, Capped: true}, {Batches: 1}, {Capped: true},
 	} {
-		var w tape
-		work := want
-		w.work(&work)
-		r, got := tape{log: w.log, reads: true}, algorithms.Work{}
-		if r.work(&got); got != want || r.err != nil || !r.over() {
+		var w answers
+		response := want
+		w.response(&response)
+		r, got := answers{log: w.log, reads: true}, algorithms.Response{}
+		if r.response(&got); got != want || r.err != nil || !r.over() {
 			t.Errorf("%+v became %+v, error %v", want, got, r.err)
 		}
 	}
@@ -95,11 +95,11 @@ func (n *numbers) Begin() (algorithms.Sent, error) {
 	return algorithms.Sent{Size: n.answer(), To: func(int) int { return n.answer() }}, nil
 }
 
-func (n *numbers) Solve(q algorithms.Request) algorithms.Work {
+func (n *numbers) Solve(q algorithms.Request) algorithms.Response {
 	x := float64(n.next>>50) + float64(q.Device)
-	return algorithms.Work{Steps: q.Device + int(n.next>>60), FLOPs: x, Values: q.Device, Capped: q.Device%2 == 0}
+	return algorithms.Response{Steps: q.Device + int(n.next>>60), FLOPs: x, Values: q.Device, Capped: q.Device%2 == 0}
 }
-func (n *numbers) SolveAll(all []algorithms.Request, into []algorithms.Work) {
+func (n *numbers) SolveAll(all []algorithms.Request, into []algorithms.Response) {
 	n.calls = append(n.calls, "solve")
 	for i := range all {
 		into[i] = n.Solve(all[i])
@@ -131,7 +131,9 @@ func (n *numbers) Evaluate() (algorithms.Evaluation, error) {
 	e := algorithms.Evaluation{Metrics: algorithms.Unknown(), Hash: uint64(n.answer())}
 	e.Metrics.Primal = float64(n.answer())
 	e.Values = []algorithms.NamedValue{{Split: "test", Name: "x", Value: float64(n.answer())}}
-	e.Clients = []algorithms.ClientMetric{{Split: "test", Name: "y", Clients: []int32{0, 2}, Values: []float64{float64(n.answer()), math.NaN()}}}
+	e.Clients = []algorithms.ClientMetric{
+		{Split: "test", Name: "y", Clients: []int32{0, 2}, Values: []float64{float64(n.answer()), math.NaN()}},
+	}
 	return e, nil
 }
 func (n *numbers) Update(device int) algorithms.Update {
@@ -160,19 +162,16 @@ func start(t testing.TB, able bool) (*numbers, *algorithms.Method) {
 			Asynchronous: algorithms.Yes, Losses: algorithms.Yes, State: algorithms.Yes, Batched: true, Inspected: true,
 		}
 	}
-	m, err := f.Start(algorithms.Setup{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(f.Start(algorithms.Setup{}, nil))(t)
 	return n, m
 }
 
 // ask asks a method everything in a round, and returns the answers.
-func ask(r *Recorder, m *algorithms.Method) (all []any) {
+func ask(r *Log, m *algorithms.Method) (all []any) {
 	sent, _ := m.Begin()
 	all = append(all, sent.Size, sent.To(0), sent.To(2))
-	works := make([]algorithms.Work, 3)
-	m.Batched.SolveAll([]algorithms.Request{{Device: 0}, {Device: 1}, {Device: 2}}, works)
+	responses := make([]algorithms.Response, 3)
+	m.Batched.SolveAll([]algorithms.Request{{Device: 0}, {Device: 1}, {Device: 2}}, responses)
 	losses := make([]float64, 2)
 	r.Answer(func() { _ = m.Batched.Losses([]int32{0, 1}, losses) }, func(c *state.Coder) { c.Float64s(losses) })
 	m.Commit(0, 0.5)
@@ -185,7 +184,7 @@ func ask(r *Recorder, m *algorithms.Method) (all []any) {
 	flops, _ := m.End()
 	var hash uint64
 	r.Answer(func() { said, _ := m.Reporter.Evaluate(); hash = said.Hash }, func(c *state.Coder) { c.Uint64(&hash) })
-	return append(all, works, losses, size, taken, work, flops, hash)
+	return append(all, responses, losses, size, taken, work, flops, hash)
 }
 
 // A resumed run is given the answers of the rounds of its checkpoint without a call of the method,
@@ -198,9 +197,8 @@ func TestLoggedAnswersAreGivenAgain(t *testing.T) {
 	var saved []byte
 	for h := range 5 {
 		want = append(want, ask(r, m))
-		if err := r.EndRound(); err != nil || r.Replaying() {
-			t.Fatal(err)
-		}
+		err := r.EndRound()
+		expect.Must(t, err == nil && !r.Replaying(), "%v", err)
 		if h == 2 {
 			var b bytes.Buffer
 			c := state.Writing(&b)
@@ -221,45 +219,33 @@ func TestLoggedAnswersAreGivenAgain(t *testing.T) {
 		if replaying := h < 3; again.Replaying() != replaying || !replaying == (len(n.calls) == 0) && h != 3 {
 			t.Errorf("round %d: replaying %t, calls %v", h, again.Replaying(), n.calls)
 		}
-		if got := ask(again, m); !reflect.DeepEqual(got, want[h]) {
-			t.Errorf("round %d: answers %v, want %v", h, got, want[h])
-		}
-		if err := again.EndRound(); err != nil {
-			t.Fatal(err)
-		}
+		got := ask(again, m)
+		expect.That(t, reflect.DeepEqual(got, want[h]), "round %d: answers %v, want %v", h, got, want[h])
+		expect.NoError(t, again.EndRound())
 	}
-	if !bytes.Equal(again.log, r.log) {
-		t.Error("the log of the resumed run differs")
-	}
+	expect.That(t, bytes.Equal(again.log, r.log), "the log of the resumed run differs")
 	// Other questions do not go with the answers.
 	other := Record(of, nil)
 	other.State(state.Reading(bytes.NewReader(saved)))
-	if _, err := other.End(); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(other.End())(t)
 	for range 3 {
 		_ = other.EndRound()
 	}
-	if !errors.Is(other.EndRound(), ErrMismatch) {
-		t.Error("answers to other questions are accepted")
-	}
+	expect.That(t, errors.Is(other.EndRound(), ErrMismatch), "answers to other questions are accepted")
 }
 
-// A recorder has the abilities of its method and no others.
+// A log has the abilities of its method and no others.
 func TestARecorderNeitherHidesNorPretends(t *testing.T) {
 	for _, able := range []bool{true, false} {
 		_, of := start(t, able)
 		m := Record(of, nil).Method()
 		about, want := m.About, of.About
 		about.Batched, want.Batched = false, false // the work of several devices is one call
-		if !reflect.DeepEqual(about, want) || !reflect.DeepEqual(m.Describe().Batched, true) {
-			t.Errorf("the description is %+v, want %+v", about, want)
-		}
+		expect.That(t, reflect.DeepEqual(about, want) && reflect.DeepEqual(m.Describe().Batched, true),
+			"the description is %+v, want %+v", about, want)
 		has := []bool{m.Asynchronous != nil, m.Tiered != nil, m.Reporter != nil, m.Stateful != nil, m.Inspected != nil}
 		for _, x := range has {
-			if x != able {
-				t.Errorf("an able method %t: %v", able, has)
-			}
+			expect.That(t, x == able, "an able method %t: %v", able, has)
 		}
 	}
 }
@@ -273,22 +259,12 @@ func TestSharedRoundsAreComputedOnce(t *testing.T) {
 		return n, &Shared{Of: of, Devices: 3, Evaluate: of.Reporter.Evaluate}
 	}
 	play := func(s *Shared, rounds int) (all []any) {
-		a, err := s.New(algorithms.Setup{}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := a.(*follower)
+		f := s.follower()
 		for range rounds {
-			said, err := f.Evaluate()
-			if err != nil {
-				t.Fatal(err)
-			}
+			said := expect.Value(f.Evaluate())(t)
 			said.Metrics = algorithms.Metrics{Primal: said.Metrics.Primal} // without NaN
 			said.Clients[0].Values = said.Clients[0].Values[:1]
-			sent, err := f.Begin()
-			if err != nil {
-				t.Fatal(err)
-			}
+			sent := expect.Value(f.Begin())(t)
 			all = append(all, said, sent.Size)
 			for k := range 3 {
 				update := f.Update(k)
@@ -306,9 +282,8 @@ func TestSharedRoundsAreComputedOnce(t *testing.T) {
 	if second := play(s, 4); !reflect.DeepEqual(first, second) || len(n.calls) != calls || s.Rounds() != 4 {
 		t.Errorf("a second run reads %v after %d further calls, want %v", second, len(n.calls)-calls, first)
 	}
-	if !slices.Contains(first, any(false)) || !slices.Contains(first, any(true)) {
-		t.Error("all updates are finite, or none: the test shows nothing")
-	}
+	expect.That(t, slices.Contains(first, any(false)) && slices.Contains(first, any(true)),
+		"all updates are finite, or none: the test shows nothing")
 	_, half := share()
 	play(half, 2)
 	var b bytes.Buffer

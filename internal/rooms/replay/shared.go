@@ -55,15 +55,20 @@ func (s *Shared) State(c *algorithms.Coder) {
 	s.Of.Stateful.State(c)
 }
 
-// New returns the method of a run that reads the rounds. It is that of a factory.
-func (s *Shared) New(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
+// Follow returns the method of runs that read the rounds.
+func (s *Shared) Follow(f algorithms.Factory) algorithms.Factory {
+	f.New = func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) { return s.follower(), nil }
+	return f
+}
+
+func (s *Shared) follower() *follower {
 	d := s.Of.About
 	// A run has the abilities of the shared method that its log serves. That evaluates its model itself.
 	about := algorithms.Description{
-		Name: d.Name, Model: d.Model, Needs: d.Needs, MinimizesP: d.MinimizesP, Evaluated: algorithms.ByMethod, Own: d.Own,
-		Metrics: d.Metrics, Messages: d.Messages, Work: d.Work, Inspected: true,
+		Name: d.Name, Model: d.Model, Needs: d.Needs, MinimizesP: d.MinimizesP, Evaluated: algorithms.ByMethod,
+		Own: d.Own, Metrics: d.Metrics, Messages: d.Messages, Work: d.Work, Inspected: true,
 	}
-	return &follower{Described: algorithms.Described{About: about}, tape: tape{reads: true}, of: s, round: -1}, nil
+	return &follower{Described: algorithms.Described{About: about}, answers: answers{reads: true}, of: s, round: -1}
 }
 
 // log returns the answers of round h, after computing the missing rounds up to it; those of round
@@ -96,7 +101,7 @@ func (s *Shared) have(h int) (log []byte, computed bool, err error) {
 
 // compute runs the next round with every device. It reports whether that was done.
 func (s *Shared) compute() bool {
-	var t tape
+	var t answers
 	if h := len(s.logs) - 1; h >= 0 {
 		if s.err = s.step(&t, h); s.err != nil || s.Halt.Halted() {
 			return false
@@ -112,15 +117,15 @@ func (s *Shared) compute() bool {
 }
 
 // step logs the answers of the method in round h.
-func (s *Shared) step(t *tape, h int) error {
+func (s *Shared) step(t *answers, h int) error {
 	sent, err := s.Of.Begin()
-	works := make([]algorithms.Work, s.Devices)
-	s.Pool.For(len(works), func(k, worker int) {
+	responses := make([]algorithms.Response, s.Devices)
+	s.Pool.For(len(responses), func(k, worker int) {
 		steps := algorithms.NoLimit
 		if s.Steps != nil {
 			steps = s.Steps(k, h)
 		}
-		works[k] = s.Of.Solve(algorithms.Request{
+		responses[k] = s.Of.Solve(algorithms.Request{
 			Device: k, Round: h, Steps: steps, Worker: worker, Stream: rng.New(s.Seed, rng.Solve, k, h), Halt: s.Halt,
 		})
 	})
@@ -128,9 +133,9 @@ func (s *Shared) step(t *tape, h int) error {
 		return nil
 	}
 	t.count(&sent.Size)
-	for k := range works {
-		err = cmp.Or(err, works[k].Err)
-		t.work(&works[k])
+	for k := range responses {
+		err = cmp.Or(err, responses[k].Err)
+		t.response(&responses[k])
 		broken := s.broken(k)
 		t.text(&broken)
 		s.Of.Commit(k, 1)
@@ -189,10 +194,10 @@ func codeEvaluation(c *state.Coder, e *algorithms.Evaluation) {
 // follower is the method of a run that reads shared rounds.
 type follower struct {
 	algorithms.Described // its model was evaluated, and the coupling is fixed
-	tape
+	answers
 	of     *Shared
 	round  int // whose log is read; -1: none yet
-	works  []algorithms.Work
+	works  []algorithms.Response
 	broken map[int]string // by device, the array of its update that has NaN or an infinity
 	flops  float64
 	taken  int // updates of the round
@@ -220,8 +225,8 @@ func (f *follower) Begin() (sent algorithms.Sent, err error) {
 	}
 	f.count(&sent.Size)
 	for k := range f.of.Devices {
-		var w algorithms.Work
-		f.work(&w)
+		var w algorithms.Response
+		f.response(&w)
 		broken := ""
 		if f.text(&broken); broken != "" {
 			if f.broken == nil {
@@ -236,7 +241,7 @@ func (f *follower) Begin() (sent algorithms.Sent, err error) {
 }
 
 // Solve returns the work of the device; none if the round was not computed.
-func (f *follower) Solve(q algorithms.Request) (w algorithms.Work) {
+func (f *follower) Solve(q algorithms.Request) (w algorithms.Response) {
 	if len(f.works) == 0 {
 		q.Halt.Pass(f.of.Halt)
 		return w

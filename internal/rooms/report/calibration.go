@@ -7,27 +7,27 @@ import (
 	"strings"
 
 	"fedsim/internal/rooms/measure/calibration"
+	"fedsim/internal/tools/columns"
 )
 
 var calibrationLayout = template.Must(template.ParseFS(files, "page/calibration.html"))
 
 // WriteCalibration writes the page of a calibration as one self-contained file without a script:
-// the parts of its report and its figures.
-func WriteCalibration(
-	w io.Writer, name string, c *calibration.Calibration, parts []calibration.Part, figures []calibration.Figure,
-) error {
+// its summary, its sections and its figures.
+func WriteCalibration(w io.Writer, name string, summary []string, sections columns.Sections,
+	figures []calibration.Figure) error {
 	type figure struct {
 		Name, Text string
 		SVG        template.HTML
 	}
 	page := struct {
-		Name    string
-		Style   template.CSS
-		Summary []string
-		Parts   []calibration.Part
-		Figures []figure
-	}{Name: name, Style: template.CSS(concatenated("page/style.css")), Parts: parts}
-	page.Summary = strings.Split(strings.TrimSpace(c.Summary()), "\n")
+		Name     string
+		Style    template.CSS
+		Summary  []string
+		Sections template.HTML
+		Figures  []figure
+	}{Name: name, Style: template.CSS(concatenated("page/style.css")), Summary: summary,
+		Sections: template.HTML(sections.HTML())}
 	for _, f := range figures {
 		var svg bytes.Buffer
 		if err := f.WriteSVG(&svg); err != nil {

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"fedsim/internal/rooms/explain"
 	"fedsim/plots"
 	"fedsim/results"
 )
@@ -84,17 +83,17 @@ func medianTheta(r *results.Round) float64 {
 // pack selects the rows of the page and packs them.
 func (r *Report) pack(runs []results.Run, attributions []*attributed) {
 	columns := roundColumns(runs)
-	if r.Devices = slices.ContainsFunc(attributions, func(t *attributed) bool { return t != nil }); r.Devices {
+	if r.devices = slices.ContainsFunc(attributions, func(t *attributed) bool { return t != nil }); r.devices {
 		columns = append(columns, deviceColumns(attributions)...)
 	}
-	r.Causes, r.Parts = explain.Causes, parts()
+	r.Parts = parts()
 	rows := choose(runs, maxRows)
 	for i := range runs {
 		r.Runs[i].First, r.Runs[i].Count = r.Shown, len(rows[i])
 		r.Shown += len(rows[i])
 		r.Rows += len(runs[i].Rounds)
 		if len(attributions) > 0 && attributions[i] != nil {
-			r.Runs[i].Stragglers = attributions[i].summary()
+			r.Runs[i].Stragglers, r.Runs[i].explained = attributions[i].summary(), attributions[i].report
 		}
 	}
 	var plain []byte

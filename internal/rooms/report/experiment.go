@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	"fedsim/experiment/scenario"
@@ -10,20 +11,63 @@ import (
 
 // experimentPage is the part of the page for one experiment.
 type experimentPage struct {
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Figure      figurePage   `json:"figure"`
-	Relative    bool         `json:"relative"` // times of a run are in relative units
-	Metric      string       `json:"metric"`   // results.Main
-	Caption     string       `json:"caption"`  // of the blocks
-	Blocks      []block      `json:"blocks"`
-	Below       []string     `json:"below"`   // sentences under the blocks: the fastest method, the cells
-	Seeds       int          `json:"seeds"`   // largest number of runs in a row
-	RowKey      string       `json:"row_key"` // key of the row labels
-	Swept       sweptPage    `json:"swept"`
-	Groups      []group      `json:"groups"` // columns of the blocks after the label
-	Left        []leftBehind `json:"left"`   // one per metric by client
+	Name     string       `json:"name"`
+	Figure   figurePage   `json:"figure"`
+	Relative bool         `json:"relative"` // times of a run are in relative units
+	Metric   string       `json:"metric"`   // results.Main
+	Swept    sweptPage    `json:"swept"`
+	Left     []leftBehind `json:"left"` // one per metric by client
+	Band     string       `json:"band"` // around the lines at first
+
+	compared []comparison // by known target, or of the ends of the runs
+	goal     int          // that is shown at first
+	worst    string       // the worst tenth of the clients of each row, if known
 }
+
+// comparison compares the rows of an experiment by a target.
+type comparison struct {
+	target   string
+	sections results.Sections
+}
+
+// compare adds the comparisons of a summary.
+func (e *experimentPage) compare(s *results.ExperimentSummary) {
+	for k := range s.Targets {
+		if s.Known[k] {
+			if k == s.Goal() {
+				e.goal = len(e.compared)
+			}
+			e.compared = append(e.compared, comparison{s.Texts[k], s.Comparison(k, true)})
+		}
+	}
+	if e.compared == nil {
+		e.compared = []comparison{{"", s.Comparison(-1, true)}}
+	}
+	e.worst = s.Worst()
+}
+
+// leftBehind shows which clients a model serves worst, by a metric by client.
+type leftBehind struct {
+	Metric        string         `json:"metric"`
+	Label         string         `json:"label"`
+	Share         bool           `json:"share"` // values are shares, shown in per cent
+	Unit          string         `json:"unit"`  // of the values; empty: none
+	Distributions []distribution `json:"distributions"`
+
+	sections results.Sections
+}
+
+// distribution is the share of clients at or below a value, of a line in a panel. It begins
+// and ends with the other lines, at shares of 0 and 1.
+type distribution struct {
+	Panel int       `json:"panel"`
+	Line  int       `json:"line"`
+	X     []float64 `json:"x"`
+	Share []float64 `json:"share"`
+}
+
+// ofRooms add what other rooms say of the runs of an experiment: the file of each adds its own.
+var ofRooms []func(e *experimentPage, runs []results.Run, places []plots.Place)
 
 // figurePage is the initial figure of the curves.
 type figurePage struct {
@@ -38,28 +82,10 @@ type figurePage struct {
 	Ordered bool         `json:"ordered"`
 }
 
-// group is a set of columns with a title, which may be empty.
-type group struct {
-	Title string   `json:"title"`
-	Heads []string `json:"heads"`
-}
-
-// block is a set of comparable rows. A row has a label and a cell per column.
-type block struct {
-	Title string     `json:"title"`
-	Rows  [][]string `json:"rows"`
-	Best  [][2]int   `json:"best"`  // row and column of the best cells
-	Notes []string   `json:"notes"` // sentences below the rows
-}
-
 // addExperiments adds the experiments with runs. plots.Default replaces a missing figure,
 // and the quantity of a figure if no run records it.
-func (r *Report) addExperiments(s *scenario.Scenario, runs []results.Run, targets results.Targets) error {
-	summary := results.Summarize(runs, targets)
-	for _, m := range summary.Messages() {
-		r.Messages = append(r.Messages, m.String())
-	}
-	tables := summary.Experiments
+func (r *Report) addExperiments(s *scenario.Scenario, runs []results.Run, targets results.Targets,
+	summary *results.Summary) error {
 	for i := range s.Experiments {
 		e := &s.Experiments[i]
 		var own []results.Run
@@ -72,7 +98,7 @@ func (r *Report) addExperiments(s *scenario.Scenario, runs []results.Run, target
 		if len(own) == 0 {
 			continue
 		}
-		of := experimentPage{Name: e.Name, Description: e.Description}
+		of := experimentPage{Name: e.Name, Metric: results.Main(own).Name}
 		of.Relative = slices.ContainsFunc(own, func(r results.Run) bool { return r.Relative })
 		places, err := of.arrange(e.Figures, own, targets)
 		if err != nil {
@@ -82,20 +108,23 @@ func (r *Report) addExperiments(s *scenario.Scenario, runs []results.Run, target
 			run := &r.Runs[index[k]]
 			run.Experiment, run.Panel, run.Line = len(r.Experiments), at.Panel, at.Line
 		}
-		for k := range tables {
-			if tables[k].Experiment == e.Name {
-				of.tabulate(&tables[k])
+		for _, add := range ofRooms {
+			add(&of, own, places)
+		}
+		of.Swept = sweptOf(e, own, targets)
+		for k := range summary.Experiments {
+			if summary.Experiments[k].Experiment == e.Name {
+				of.compare(&summary.Experiments[k])
 			}
 		}
-		of.addLeft(own, places)
-		of.Swept = sweptOf(e, own, targets)
 		r.Experiments = append(r.Experiments, of)
 	}
 	return nil
 }
 
 // arrange sets the figure: the first of the experiment that shows lines.
-func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run, targets results.Targets) ([]plots.Place, error) {
+func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run,
+	targets results.Targets) ([]plots.Place, error) {
 	fig := plots.Default(runs, targets)
 	if i := slices.IndexFunc(figures, func(f results.Figure) bool { return f.Kind == results.Lines }); i >= 0 {
 		fig = plots.Available(figures[i], runs, targets)
@@ -110,23 +139,10 @@ func (e *experimentPage) arrange(figures []results.Figure, runs []results.Run, t
 		}
 	}
 	fig = a.Figure
+	e.Band = cmp.Or(fig.Band, results.BandSE)
 	e.Figure = figurePage{
 		Title: fig.Title, X: fig.X, Y: fig.Y, XLog: fig.XScale == "log", YLog: fig.YScale == "log",
 		Panels: a.Panels, Lines: a.Lines, Legend: a.Legend, Ordered: a.Ordered,
 	}
 	return a.Runs, nil
-}
-
-func (e *experimentPage) tabulate(t *results.ExperimentSummary) {
-	e.Caption, e.Metric, e.Seeds, e.RowKey = t.Caption(), t.Metric.Name, t.Seeds, t.RowHead()
-	e.Below = slices.Concat(t.Verdicts(), t.Notes())
-	for _, g := range t.Columns() {
-		e.Groups = append(e.Groups, group{g.Title, g.Heads})
-	}
-	for i := range t.Blocks {
-		b := &t.Blocks[i]
-		e.Blocks = append(e.Blocks, block{
-			Title: results.SettingsText(b.Point), Rows: t.Cells(b), Best: t.BestCells(b), Notes: t.Remarks(b),
-		})
-	}
 }

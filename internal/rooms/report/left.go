@@ -9,26 +9,14 @@ import (
 	"fedsim/results"
 )
 
-// leftBehind shows which clients a model serves worst, by a metric by client.
-type leftBehind struct {
-	*fairness.Report
-	Distributions []distribution `json:"distributions"`
-}
-
-// distribution is the share of clients at or below a value, of a line in a panel. It begins
-// and ends with the other lines, at shares of 0 and 1.
-type distribution struct {
-	Panel int       `json:"panel"`
-	Line  int       `json:"line"`
-	X     []float64 `json:"x"`
-	Share []float64 `json:"share"`
-}
+func init() { ofRooms = append(ofRooms, addLeft) }
 
 // addLeft sets Left from the values by client of the runs.
-func (e *experimentPage) addLeft(runs []results.Run, places []plots.Place) {
+func addLeft(e *experimentPage, runs []results.Run, places []plots.Place) {
 	for _, metric := range results.ClientMetrics(runs) {
 		if r := fairness.Of(runs, metric); len(r.Methods) > 0 {
-			e.Left = append(e.Left, leftBehind{r, distributionsOf(runs, places, metric)})
+			e.Left = append(e.Left, leftBehind{r.Metric, r.Label, r.Share, r.Unit,
+				distributionsOf(runs, places, metric), r.Sections()})
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+
+	"fedsim/internal/tools/plainjson"
 )
 
 //go:embed page uplot
@@ -14,33 +16,49 @@ var files embed.FS
 
 // scripts are the parts of the script of the page, in order.
 var scripts = []string{
-	"page/words.js", "page/columns.js", "page/lines.js", "page/colors.js", "page/chart.js", "page/tables.js",
-	"page/curves.js", "page/sweep.js", "page/heat.js", "page/effects.js", "page/stragglers.js", "page/left.js", "page/energy.js",
-	"page/plan.js", "page/sections.js", "page/page.js",
+	"page/words.js", "page/columns.js", "page/lines.js", "page/colors.js", "page/chart.js", "page/bars.js",
+	"page/curves.js", "page/sweep.js", "page/heat.js", "page/effects.js", "page/stragglers.js", "page/left.js",
+	"page/page.js",
 }
 
 // page is the data of the template page.html.
 type page struct {
 	Title  string
+	Claim  string // what fedsim verify reads; empty while runs are absent
 	Policy string // Content-Security-Policy of a file; empty if it is sent as a header
 	Style  template.CSS
 	Script template.JS
+	Page   template.HTML
 	Data   template.JS // JSON; empty for a page that fetches the data
 }
 
-var layout = template.Must(template.ParseFS(files, "page/page.html"))
+var layout = template.Must(template.ParseFS(files, "page/page.html", "page/body.html"))
 
 // Write writes the page of a report as one self-contained file.
 func Write(w io.Writer, r *Report) error {
-	var data bytes.Buffer
-	if err := Encode(&data, r); err != nil {
+	var body, data bytes.Buffer
+	if err := layout.ExecuteTemplate(&body, "body.html", r); err != nil {
+		return err
+	}
+	if err := plainjson.Embed(&data, r); err != nil {
 		return err
 	}
 	p, policy := newPage()
-	p.Title, p.Data = r.Name, template.JS(data.String())
+	p.Title, p.Claim, p.Page, p.Data = r.Name, r.claim, template.HTML(body.String()), template.JS(data.String())
 	// Browsers ignore frame-ancestors outside of headers.
 	p.Policy = policy + "; connect-src 'none'"
 	return layout.Execute(w, p)
+}
+
+// Encode writes the report as JSON for a page that fetches it.
+func Encode(w io.Writer, r *Report) error {
+	var body bytes.Buffer
+	if err := layout.ExecuteTemplate(&body, "body.html", r); err != nil {
+		return err
+	}
+	whole := *r
+	whole.Page = template.HTML(body.String())
+	return plainjson.Embed(w, &whole)
 }
 
 // Live writes the page without data and returns its Content-Security-Policy. Its script
@@ -48,7 +66,7 @@ func Write(w io.Writer, r *Report) error {
 // server-sent event "changed" from "events".
 func Live(w io.Writer) (policy string, err error) {
 	p, policy := newPage()
-	p.Title = "fedsim"
+	p.Title, p.Page = "fedsim", `<main id="main"><p id="note" role="status">Reading the results</p></main>`
 	return policy + "; connect-src 'self'; frame-ancestors 'none'", layout.Execute(w, p)
 }
 
@@ -58,7 +76,8 @@ func newPage() (p page, policy string) {
 	script := "(() => {\n\"use strict\";\n" + concatenated(scripts...) + "})();\n"
 	script = "/*! uPlot\n" + concatenated("uplot/LICENSE") + "\n*/\n" + concatenated("uplot/uPlot.iife.min.js") + script
 	p = page{Style: template.CSS(style), Script: template.JS(script)}
-	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src " + hashed(script) + "; style-src " + hashed(style)
+	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; script-src " + hashed(script) +
+		"; style-src " + hashed(style)
 	return p, policy
 }
 

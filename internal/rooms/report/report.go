@@ -1,63 +1,37 @@
 package report
 
 import (
-	"io"
-	"math"
+	"html/template"
 	"slices"
-	"strconv"
-	"time"
 
+	"fedsim/experiment"
+	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/explain"
-	"fedsim/internal/tools/plainjson"
 	"fedsim/plots"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
 
-// Report is the data of the page. Unknown numbers are null.
+// Report is the page: what it says, and the data of its charts. Unknown numbers are null.
 type Report struct {
+	content `json:"-"`
+
+	Page        template.HTML    `json:"page,omitempty"` // for a page that fetches the data
 	Name        string           `json:"name"`
-	Description string           `json:"description"`
 	State       rundir.State     `json:"state"`
+	Plan        any              `json:"plan"`     // the state of the plan of the runs; null: there is none
 	Expected    int              `json:"expected"` // number of runs of the scenario
-	Absent      []string         `json:"absent"`   // missing from a partial merge
-	Made        provenance       `json:"made"`
-	Targets     []target         `json:"targets"`
-	Scenario    string           `json:"scenario"` // resolved, as TOML
 	Quantities  []plots.Quantity `json:"quantities"`
-	Messages    []string         `json:"messages"` // results.Message, as in the terminal
 	Experiments []experimentPage `json:"experiments"`
 	Runs        []reportRun      `json:"runs"`
 	Columns     packedColumns    `json:"columns"`
-	Shown       int              `json:"shown"`   // rows of rounds in Columns
-	Rows        int              `json:"rows"`    // rows of rounds in the run directory
-	Devices     bool             `json:"devices"` // the run directory has rows by device; Columns includes them
-	Causes      []explain.Cause  `json:"causes"`  // values of column cause, by index
-	Parts       []string         `json:"parts"`   // names of the parts of a path, in the order of the columns path_0, path_1, ...
-	Tables      []errorTable     `json:"tables"`
-	Plan        any              `json:"plan"` // of the runs of a plan: its state, as in docs/json.md; else null
-}
-
-type target struct {
-	Metric string  `json:"metric"`
-	Value  float64 `json:"value"`
-	Text   string  `json:"text"` // as in tables
-}
-
-// provenance describes the program, machine and command of a run.
-type provenance struct {
-	Version    string          `json:"version"`
-	Go         string          `json:"go"`
-	Platform   rundir.Platform `json:"platform"`
-	Command    []string        `json:"command"`
-	Data       string          `json:"data"`
-	Seeds      []string        `json:"seeds"` // decimal: JavaScript numbers have fewer than 64 bits
-	ResultHash results.Hash    `json:"result_hash"`
-	Started    *time.Time      `json:"started"`
-	TookS      float64         `json:"took_s"` // real time
-	EventsPerS float64         `json:"events_per_s"`
-	PeakBytes  int64           `json:"peak_bytes"` // 0: unknown
+	Shown       int              `json:"shown"` // rows of rounds in Columns
+	Rows        int              `json:"rows"`  // rows of rounds in the run directory
+	// names of the parts of a path, in the order of the columns path_0, path_1, ...
+	Parts []string `json:"parts"`
+	// half of the 95 % confidence interval of a mean, in standard errors, by the number of runs
+	Student []float64 `json:"student"`
 }
 
 // reportRun is a run without its rounds, which are rows First to First+Count-1 of the
@@ -68,20 +42,18 @@ type reportRun struct {
 	Panel      int                `json:"panel"`
 	Line       int                `json:"line"`
 	Method     string             `json:"method"`
-	Algorithm  string             `json:"algorithm"`
 	Seed       uint64             `json:"seed,string"`
 	Status     results.Status     `json:"status"`
-	Reason     string             `json:"reason"`
 	Ended      string             `json:"ended"` // plots.Ended
-	Tuned      string             `json:"tuned"`
-	Optimum    float64            `json:"optimum"`
-	OptimumGap float64            `json:"optimum_gap"`
-	EventHash  results.Hash       `json:"event_hash"`
-	ModelHash  results.Hash       `json:"model_hash"`
 	First      int                `json:"first"`
 	Count      int                `json:"count"`
-	Totals     map[string]float64 `json:"totals"`     // rounds, time_s, and each cost of rounds.csv
+	Totals     map[string]float64 `json:"totals"`     // rounds, time_s, and each cost of rounds.parquet
 	Stragglers *attribution       `json:"stragglers"` // null without rows by device
+
+	tuned, reason        string
+	optimum              float64
+	eventHash, modelHash results.Hash
+	explained            *explain.Report // nil without rows by device
 }
 
 // Read returns the report of a run directory. If the run is not complete, it contains the
@@ -100,27 +72,32 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	claim, err := into.Claim(scenario, found.Runs)
+	if err != nil {
+		return nil, err
+	}
 	m := &found.Manifest
-	r := &Report{
-		Name: scenario.Name, Description: scenario.Description, State: m.State,
-		Absent: m.Absent, Made: newMade(m), Scenario: string(found.Scenario),
-	}
-	for _, t := range m.Targets {
-		r.Targets = append(r.Targets, target{t.Metric, t.Value, t.Text(found.Runs...)})
-	}
-	for _, e := range scenario.Experiments {
-		for _, j := range e.Jobs {
-			r.Expected += len(j.Seeds)
-		}
-	}
+	summary := results.Summarize(found.Runs, m.Targets)
+	r := &Report{Name: scenario.Name, State: m.State, Expected: experiment.Total(scenario.Experiments),
+		content: content{
+			Description: scenario.Description, Absent: m.Absent, Made: m, Scenario: string(found.Scenario),
+			claim: claim,
+			// the messages
+			Messages: summary.Messages(),
+			results: slices.DeleteFunc(into.Sections(scenario, found.Runs, true),
+				func(s results.Section) bool { return s.Title == "" }),
+		}}
 	if m.HasClients() || m.HasDevices() {
 		if err := rundir.AddClients(dir, found.Runs); err != nil {
 			return nil, err
 		}
 	}
+	for n := range 101 {
+		r.Student = append(r.Student, plots.Student(n))
+	}
 	r.addQuantities(found.Runs)
 	r.addRuns(found.Runs)
-	if err := r.addExperiments(scenario, found.Runs, m.Targets); err != nil {
+	if err := r.addExperiments(scenario, found.Runs, m.Targets, &summary); err != nil {
 		return nil, err
 	}
 	attributions, err := attribute(dir, found)
@@ -128,33 +105,7 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 		return nil, err
 	}
 	r.pack(found.Runs, attributions)
-	err = r.addTables(dir, m.Tables)
-	r.addErrors(found.Runs)
-	return r, err
-}
-
-func newMade(m *rundir.Manifest) provenance {
-	made := provenance{
-		Version: m.Version, Go: m.Go, Platform: m.Platform, Command: m.Command, Data: m.Data,
-		ResultHash: m.ResultHash, TookS: math.NaN(), EventsPerS: math.NaN(),
-	}
-	for _, seed := range m.Seeds {
-		made.Seeds = append(made.Seeds, strconv.FormatUint(seed, 10))
-	}
-	if c := m.Clock; c != nil {
-		made.Started, made.PeakBytes = &c.Started, c.PeakMemoryBytes
-		if c.Finished != nil {
-			made.TookS = c.Finished.Sub(c.Started).Seconds()
-			events := 0.0
-			for i := range m.Runs {
-				events += float64(m.Runs[i].Events)
-			}
-			if made.TookS > 0 {
-				made.EventsPerS = events / made.TookS
-			}
-		}
-	}
-	return made
+	return r, nil
 }
 
 // addQuantities adds the quantities of the axes; for a quantity with a value per device,
@@ -179,9 +130,9 @@ func (r *Report) addRuns(runs []results.Run) {
 	for i := range runs {
 		run := &runs[i]
 		of := reportRun{
-			ID: run.ID, Method: run.Method, Algorithm: run.Algorithm, Seed: run.Seed, Status: run.Status, Reason: run.Reason, Ended: plots.Ended(run),
-			Tuned: results.SettingsText(run.Tuned), Optimum: run.Optimum, OptimumGap: run.OptimumGap,
-			EventHash: results.Hash(run.EventHash), ModelHash: results.Hash(run.ModelHash),
+			ID: run.ID, Seed: run.Seed, Status: run.Status, Ended: plots.Ended(run), reason: run.Reason,
+			tuned: results.SettingsText(run.Tuned), optimum: run.Optimum, eventHash: results.Hash(run.EventHash),
+			modelHash: results.Hash(run.ModelHash),
 		}
 		sum, last := run.Total(), results.Round{}
 		if n := len(run.Rounds); n > 0 {
@@ -196,6 +147,3 @@ func (r *Report) addRuns(runs []results.Run) {
 		r.Runs = append(r.Runs, of)
 	}
 }
-
-// Encode writes the report as JSON that may stand in a script element.
-func Encode(w io.Writer, r *Report) error { return plainjson.Embed(w, r) }

@@ -49,13 +49,15 @@ func sweptOf(e *scenario.Experiment, runs []results.Run, targets results.Targets
 		return page
 	}
 	for _, m := range measuresOf(runs, targets) {
-		if slices.ContainsFunc(runs, func(r results.Run) bool { v, bound := m.of(&r); return !math.IsNaN(v) && !math.IsInf(v, 1) && !bound }) {
+		if slices.ContainsFunc(runs,
+			func(r results.Run) bool { v, bound := m.of(&r); return !math.IsNaN(v) && !math.IsInf(v, 1) && !bound }) {
 			page.Measures = append(page.Measures, m)
 		}
 	}
 	for i := range runs {
 		r := &runs[i]
-		t := trial{At: []int{}, Values: []float64{}, Bounds: []bool{}, Ended: r.Status == results.Done || r.Status == results.Stalled}
+		t := trial{At: []int{}, Values: []float64{}, Bounds: []bool{}, Ended: r.Status == results.Done ||
+			r.Status == results.Stalled}
 		for _, a := range page.Axes {
 			t.At = append(t.At, slices.Index(a.Values, r.ValueOf(a.Name)))
 		}

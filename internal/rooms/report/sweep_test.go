@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/experiment/scenario"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 )
 
@@ -17,7 +18,8 @@ func TestSwept(t *testing.T) {
 	target := results.Target{Metric: "test_error", Value: 0.2}
 	run := func(method, number, lambda, link string, status results.Status, errors ...float64) results.Run {
 		r := results.Run{Experiment: "e", Method: method, Status: status, Point: []results.Setting{
-			{Key: "sample", Value: number}, {Key: "problem.lambda", Value: lambda}, {Key: "network.profile", Value: link}, {Key: "data.bias", Value: "true"}}}
+			{Key: "sample", Value: number}, {Key: "problem.lambda", Value: lambda},
+			{Key: "network.profile", Value: link}, {Key: "data.bias", Value: "true"}}}
 		for h, x := range errors {
 			round := results.NewRound()
 			round.Round, round.TimeS, round.BytesUp, round.TestError, round.EnergyJ = h, float64(3*h), 10, x, 1
@@ -30,7 +32,8 @@ func TestSwept(t *testing.T) {
 		run("a", "2", "2e-06", "wifi", results.Done, 1, 0.3, 0.25),
 		run("b", "1", "0.5", "lte", results.Interrupted, 1, 0.3),
 	}
-	e := scenario.Experiment{Axes: []scenario.Axis{{Name: "sample", Keys: []string{"problem.lambda"}}, {Name: "network.profile"}}}
+	e := scenario.Experiment{Axes: []scenario.Axis{{Name: "sample", Keys: []string{"problem.lambda"}},
+		{Name: "network.profile"}}}
 	got := sweptOf(&e, runs, results.Targets{target})
 	type axis struct {
 		name    string
@@ -41,7 +44,8 @@ func TestSwept(t *testing.T) {
 	for _, a := range got.Axes {
 		axes = append(axes, axis{a.Name, len(a.Numbers), a.Sampled})
 	}
-	if want := []axis{{"problem.lambda", 2, true}, {"network.profile", 0, false}, {"method", 0, false}}; !slices.Equal(axes, want) {
+	if want := []axis{{"problem.lambda", 2, true}, {"network.profile", 0, false},
+		{"method", 0, false}}; !slices.Equal(axes, want) {
 		t.Errorf("axes %v, want %v", axes, want)
 	}
 	if x := got.Axes[0].Numbers[1]; x != 2e-6 {
@@ -51,8 +55,10 @@ func TestSwept(t *testing.T) {
 	for _, m := range got.Measures {
 		names = append(names, fmt.Sprintf("%s %s %t", m.Name, m.Units, m.Target))
 	}
-	if want := []string{"time to test error by rows 20 % time_s true", "rounds to test error by rows 20 %  true", "data sent to test error by rows 20 % bytes_up true", "energy to test error by rows 20 % energy_j true",
-		"test error by rows at the end  false", "total virtual time time_s false", "total energy energy_j false"}; !slices.Equal(names, want) {
+	if want := []string{"time to test error by rows 20 % time_s true", "rounds to test error by rows 20 %  true",
+		"data sent to test error by rows 20 % bytes_up true", "energy to test error by rows 20 % energy_j true",
+		"test error by rows at the end  false", "total virtual time time_s false",
+		"total energy energy_j false"}; !slices.Equal(names, want) {
 		t.Errorf("measures %q, want %q", names, want)
 	}
 	for i, want := range []struct {
@@ -69,11 +75,11 @@ func TestSwept(t *testing.T) {
 		same := slices.EqualFunc(trial.Values, want.values, func(a, b float64) bool {
 			return a == b || math.IsNaN(a) && math.IsNaN(b)
 		})
-		if !slices.Equal(trial.At, want.at) || trial.Ended != want.ended || trial.Bounds[0] != want.bound || trial.Bounds[4] || !same {
+		if !slices.Equal(trial.At, want.at) || trial.Ended != want.ended || trial.Bounds[0] != want.bound ||
+			trial.Bounds[4] || !same {
 			t.Errorf("trial %d is %+v, want %+v", i, trial, want)
 		}
 	}
-	if none := sweptOf(&scenario.Experiment{}, runs[:1], results.Targets{target}); len(none.Axes) != 0 || len(none.Trials) != 0 {
-		t.Errorf("one run has %+v", none)
-	}
+	none := sweptOf(&scenario.Experiment{}, runs[:1], results.Targets{target})
+	expect.That(t, len(none.Axes) == 0 && len(none.Trials) == 0, "one run has %+v", none)
 }

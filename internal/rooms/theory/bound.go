@@ -22,24 +22,24 @@ type Smooth struct {
 }
 
 // Smooth returns Theorem 1's bound; the losses must be smooth.
-func (k *Constants) Smooth(thetaBar float64) Smooth {
-	return Smooth{Rate: k.Gamma * (1 - thetaBar) * k.S, Start: k.Start}
+func (c *Constants) Smooth(thetaBar float64) Smooth {
+	return Smooth{Rate: c.Gamma * (1 - thetaBar) * c.S, Start: c.Start}
 }
 
 // Rounds returns H = ceil(1/rate log(start/eps)) (Theorem 1).
-func (b Smooth) Rounds(eps float64) float64 {
-	if b.Start <= eps {
+func (s Smooth) Rounds(eps float64) float64 {
+	if s.Start <= eps {
 		return 0
 	}
-	return math.Ceil(elementary.Log(b.Start/eps) / b.Rate)
+	return math.Ceil(elementary.Log(s.Start/eps) / s.Rate)
 }
 
 // Curve returns (1 - rate)^h start (the proof's recursion of eq. finaldecrease).
-func (b Smooth) Curve(rounds int) []float64 {
+func (s Smooth) Curve(rounds int) []float64 {
 	curve := make([]float64, rounds+1)
-	curve[0] = b.Start
+	curve[0] = s.Start
 	for h := range rounds {
-		curve[h+1] = (1 - b.Rate) * curve[h]
+		curve[h+1] = (1 - s.Rate) * curve[h]
 	}
 	return curve
 }
@@ -66,39 +66,39 @@ type Lipschitz struct {
 }
 
 // Lipschitz returns Theorem 2's bound; the losses must be Lipschitz.
-func (k *Constants) Lipschitz(thetaBar float64) Lipschitz {
-	return Lipschitz{Q: k.Gamma * (1 - thetaBar), B: 4 * k.L * k.L * k.Spread, Start: k.Start}
+func (c *Constants) Lipschitz(thetaBar float64) Lipschitz {
+	return Lipschitz{Q: c.Gamma * (1 - thetaBar), B: 4 * c.L * c.L * c.Spread, Start: c.Start}
 }
 
 // Phases returns h0, H0 and H of eq. sublinear with 1 in place of n^2: the mean
 // of alpha over the rounds H0+1, ..., H has an expected D - D* of at most eps.
 // All are +Inf when Theta-bar is 1.
-func (b Lipschitz) Phases(eps float64) (h0, from, to float64) {
-	if b.Q <= 0 {
+func (l Lipschitz) Phases(eps float64) (h0, from, to float64) {
+	if l.Q <= 0 {
 		return math.Inf(1), math.Inf(1), math.Inf(1)
 	}
-	h0 = math.Max(0, 1+elementary.Log(2*b.Start/b.B)/b.Q)
-	from = math.Ceil(h0 + 4*b.B/(b.Q*eps))
-	to = from + math.Ceil(2/b.Q*math.Max(1, b.B/(2*eps)))
+	h0 = math.Max(0, 1+elementary.Log(2*l.Start/l.B)/l.Q)
+	from = math.Ceil(h0 + 4*l.B/(l.Q*eps))
+	to = from + math.Ceil(2/l.Q*math.Max(1, l.B/(2*eps)))
 	return h0, from, to
 }
 
 // Rounds returns H of eq. sublinear, for the averaged alpha.
-func (b Lipschitz) Rounds(eps float64) float64 {
-	_, _, h := b.Phases(eps)
+func (l Lipschitz) Rounds(eps float64) float64 {
+	_, _, h := l.Phases(eps)
 	return h
 }
 
 // Curve returns the bound of E[D(a^h) - D*] of each iterate, not of their mean:
 // (*) with the best s = min(1, bound/B) in every round. It is never above what
 // the theorem's own choices of s give.
-func (b Lipschitz) Curve(rounds int) []float64 {
+func (l Lipschitz) Curve(rounds int) []float64 {
 	curve := make([]float64, rounds+1)
-	delta := b.Start
+	delta := l.Start
 	for h := range curve {
 		curve[h] = delta
-		s := math.Min(1, delta/b.B)
-		delta = float64((1-float64(b.Q*s))*delta) + float64(b.Q*s*s*b.B/2)
+		s := math.Min(1, delta/l.B)
+		delta = float64((1-float64(l.Q*s))*delta) + float64(l.Q*s*s*l.B/2)
 	}
 	return curve
 }
@@ -108,11 +108,11 @@ func (b Lipschitz) Curve(rounds int) []float64 {
 // len(thetaBar), where thetaBar[i] is max_t E[theta_t^i]. It goes to zero just
 // when the sum of 1 - Theta-bar^i diverges; the corollary's conditions, both
 // limits below 1 or (1 - p)(1 - Theta) = omega(1/h), suffice for that.
-func (k *Constants) Asymptotic(thetaBar []float64) []float64 {
+func (c *Constants) Asymptotic(thetaBar []float64) []float64 {
 	curve := make([]float64, len(thetaBar)+1)
-	curve[0] = k.Start
+	curve[0] = c.Start
 	for h, theta := range thetaBar {
-		curve[h+1] = curve[h] * (1 - float64(k.Gamma*k.S*(1-math.Min(1, theta))))
+		curve[h+1] = curve[h] * (1 - float64(c.Gamma*c.S*(1-math.Min(1, theta))))
 	}
 	return curve
 }

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -14,37 +15,31 @@ import (
 func TestTheorem1ByHand(t *testing.T) {
 	k := &Constants{Gamma: 0.5, S: 0.1, Start: 100}
 	b := k.Smooth(0.6)
-	if got := b.Rounds(1); got != 231 {
-		t.Errorf("H = %g, want 231", got)
-	}
+	got := b.Rounds(1)
+	expect.That(t, got == 231, "H = %g, want 231", got)
 	curve := b.Curve(3)
 	for h, want := range []float64{100, 98, 96.04, 94.1192} {
-		if !near(curve[h], want, 1e-12) {
-			t.Errorf("curve[%d] = %g, want %g", h, curve[h], want)
-		}
+		expect.That(t, near(curve[h], want, 1e-12), "curve[%d] = %g, want %g", h, curve[h], want)
 	}
-	if got := k.Smooth(1).Rounds(1); !math.IsInf(got, 1) {
-		t.Errorf("H = %g with Theta-bar = 1, want infinitely many", got)
-	}
-	if got := k.Smooth(1).Rounds(100); got != 0 {
-		t.Errorf("H = %g for a target that holds at once, want 0", got)
-	}
+	got = k.Smooth(1).Rounds(1)
+	expect.That(t, math.IsInf(got, 1), "H = %g with Theta-bar = 1, want infinitely many", got)
+	got = k.Smooth(1).Rounds(100)
+	expect.That(t, got == 0, "H = %g for a target that holds at once, want 0", got)
 }
 
 // After H rounds the curve is at the target, and H is not larger than the
 // logarithm's bound on the rate makes it.
 func TestTheorem1CurveReachesItsTarget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := Smooth{Rate: rapid.Float64Range(1e-3, 1).Draw(t, "rate"), Start: rapid.Float64Range(0.1, 1e3).Draw(t, "start")}
+		b := Smooth{Rate: rapid.Float64Range(1e-3, 1).Draw(t, "rate"),
+			Start: rapid.Float64Range(0.1, 1e3).Draw(t, "start")}
 		eps := b.Start * rapid.Float64Range(1e-6, 1).Draw(t, "share")
 		h := int(b.Rounds(eps))
 		curve := b.Curve(h)
-		if curve[h] > eps*(1+1e-12) {
-			t.Errorf("the curve is at %g after H = %d rounds, the target is %g", curve[h], h, eps)
-		}
-		if h > 0 && math.Exp(-b.Rate*float64(h-1))*b.Start < eps*(1-1e-9) {
-			t.Errorf("H = %d, but one round less is enough", h)
-		}
+		expect.That(t, curve[h] <= eps*(1+1e-12),
+			"the curve is at %g after H = %d rounds, the target is %g", curve[h], h, eps)
+		expect.That(t, h == 0 || math.Exp(-b.Rate*float64(h-1))*b.Start >= eps*(1-1e-9),
+			"H = %d, but one round less is enough", h)
 	})
 }
 
@@ -57,13 +52,11 @@ func TestTheorem2ByHand(t *testing.T) {
 	k := &Constants{Gamma: 0.5, L: 0.5, Spread: 32, Start: 64}
 	b := k.Lipschitz(0.5)
 	h0, from, to := b.Phases(8)
-	if !near(h0, 1+4*math.Log(4), 1e-12) || from != 71 || to != 87 || b.Rounds(8) != 87 {
-		t.Errorf("h0 = %g, H0 = %g, H = %g; want 6.545, 71, 87", h0, from, to)
-	}
+	expect.That(t, near(h0, 1+4*math.Log(4), 1e-12) && from == 71 && to == 87 && b.Rounds(8) == 87,
+		"h0 = %g, H0 = %g, H = %g; want 6.545, 71, 87", h0, from, to)
 	// The best s is 1 as long as the bound is above B: 64 -> 3/4 64 + 1/8 32 = 52.
-	if curve := b.Curve(1); curve[1] != 52 {
-		t.Errorf("curve[1] = %g, want 52", curve[1])
-	}
+	curve := b.Curve(1)
+	expect.That(t, curve[1] == 52, "curve[1] = %g, want 52", curve[1])
 	if h0, from, to := k.Lipschitz(1).Phases(8); !math.IsInf(h0, 1) || !math.IsInf(from, 1) || !math.IsInf(to, 1) {
 		t.Errorf("phases %g, %g, %g with Theta-bar = 1, want them infinite", h0, from, to)
 	}
@@ -79,15 +72,12 @@ func TestTheorem2CurveFollowsItsProof(t *testing.T) {
 		}
 		eps := b.B * rapid.Float64Range(0.05, 4).Draw(t, "share")
 		h0, from, to := b.Phases(eps)
-		if from < h0 || to < from+2 {
-			t.Fatalf("h0 = %g, H0 = %g, H = %g", h0, from, to)
-		}
+		expect.Must(t, from >= h0 && to >= from+2, "h0 = %g, H0 = %g, H = %g", h0, from, to)
 		curve := b.Curve(int(from) + 10)
 		for h, value := range curve {
 			if past := float64(h) - math.Ceil(h0); past >= 0 {
-				if most := b.B / (1 + b.Q/2*past); value > most*(1+1e-9) {
-					t.Fatalf("round %d: the curve is at %g, the proof at %g", h, value, most)
-				}
+				most := b.B / (1 + b.Q/2*past)
+				expect.Must(t, value <= most*(1+1e-9), "round %d: the curve is at %g, the proof at %g", h, value, most)
 			}
 			if h > 0 && value > curve[h-1] {
 				t.Fatalf("the curve rises from %g to %g in round %d", curve[h-1], value, h)
@@ -114,9 +104,8 @@ func TestCorollaryOnSequences(t *testing.T) {
 	}
 	constant, theorem := curve(func(float64) float64 { return 0.3 }), k.Smooth(0.7).Curve(rounds)
 	for h := range theorem {
-		if math.Abs(constant[h]-theorem[h]) > 1e-9*theorem[h] && theorem[h] > 1e-300 {
-			t.Fatalf("round %d: %g with a constant Theta-bar, Theorem 1 says %g", h, constant[h], theorem[h])
-		}
+		expect.Must(t, math.Abs(constant[h]-theorem[h]) <= 1e-9*theorem[h] || theorem[h] <= 1e-300,
+			"round %d: %g with a constant Theta-bar, Theorem 1 says %g", h, constant[h], theorem[h])
 	}
 	for name, c := range map[string]struct {
 		progress func(float64) float64
@@ -129,7 +118,8 @@ func TestCorollaryOnSequences(t *testing.T) {
 	} {
 		got := curve(c.progress)
 		if last := got[rounds] / k.Start; c.zero && last > 1e-20 || !c.zero && last < 0.5 {
-			t.Errorf("%s: the bound is at %g of its start after %d rounds, want it to go to zero: %v", name, last, rounds, c.zero)
+			t.Errorf("%s: the bound is at %g of its start after %d rounds, want it to go to zero: %v", name, last,
+				rounds, c.zero)
 		}
 	}
 	if got := k.Asymptotic([]float64{1.7}); got[1] != k.Start {
@@ -144,25 +134,25 @@ func TestStudy(t *testing.T) {
 		{Gaps: []float64{8, 6, 2}, Thetas: [][]float64{{0.5, 0}, {0.5, 1}}}, // ended earlier
 	}
 	s, err := k.Study(samples, 1.5, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	// Rounds 0 and 1 lead to the target. Device 1 is stuck in 2 of 4 and has a mean
 	// of 1/4 otherwise, device 0 has (0 + 0.5 + 0.5 + 0.5)/4 = 3/8: Theta-bar = 1/2 +
 	// 3/16 = 11/16, rate 5/32; log(16/1.5)/rate = 15.1.
-	if s.PMax != 0.5 || s.ThetaMax != 0.375 || s.ThetaBar != 0.6875 || s.H != 16 || s.Measured != 2 || s.Ratio() != 0.125 {
-		t.Errorf("p_max = %g, Theta_max = %g, Theta-bar = %g, H = %g, measured %d, ratio %g", s.PMax, s.ThetaMax, s.ThetaBar, s.H, s.Measured, s.Ratio())
+	if s.PMax != 0.5 || s.ThetaMax != 0.375 || s.ThetaBar != 0.6875 || s.H != 16 || s.Measured != 2 ||
+		s.Ratio() != 0.125 {
+		t.Errorf("p_max = %g, Theta_max = %g, Theta-bar = %g, H = %g, measured %d, ratio %g", s.PMax, s.ThetaMax,
+			s.ThetaBar, s.H, s.Measured, s.Ratio())
 	}
 	if s.LaterPMax != 0.5 || s.LaterThetaMax != 0.5 { // round 1 alone
 		t.Errorf("later p_max = %g, Theta_max = %g, want 1/2 and 1/2", s.LaterPMax, s.LaterThetaMax)
 	}
-	if len(s.Mean) != 3 || s.Mean[1] != 5 || s.Low[1] != 4 || s.High[1] != 6 || len(s.Curve) != 3 || s.Curve[1] != 13.5 {
+	if len(s.Mean) != 3 || s.Mean[1] != 5 || s.Low[1] != 4 || s.High[1] != 6 || len(s.Curve) != 3 ||
+		s.Curve[1] != 13.5 {
 		t.Errorf("mean %v, low %v, high %v, curve %v", s.Mean, s.Low, s.High, s.Curve)
 	}
 	// The largest means are 1/2 and 3/4: 16 -> 16 (1 - 1/4) -> 12 (1 - 1/8).
-	if len(s.Corollary) != 3 || s.Corollary[1] != 12 || s.Corollary[2] != 10.5 {
-		t.Errorf("corollary %v, want 16, 12, 10.5", s.Corollary)
-	}
+	expect.That(t, len(s.Corollary) == 3 && s.Corollary[1] == 12 && s.Corollary[2] == 10.5,
+		"corollary %v, want 16, 12, 10.5", s.Corollary)
 	if _, _, ok := s.Violation(); !ok {
 		t.Error("measurements below the curves are said to break them")
 	}
@@ -181,12 +171,12 @@ func TestStudy(t *testing.T) {
 	}
 
 	stuck, err := k.Study([]Trajectory{{Gaps: []float64{1, 1}, Thetas: [][]float64{{1, 1.5}}}}, 0.1, 0)
-	if err != nil || stuck.PMax != 1 || stuck.ThetaBar != 1 || !math.IsInf(stuck.H, 1) || stuck.Measured != -1 || !math.IsNaN(stuck.Ratio()) {
+	if err != nil || stuck.PMax != 1 || stuck.ThetaBar != 1 || !math.IsInf(stuck.H, 1) || stuck.Measured != -1 ||
+		!math.IsNaN(stuck.Ratio()) {
 		t.Errorf("without responses: %+v, %v", stuck, err)
 	}
-	if p, theta := stragglers(samples, 1, 1); !math.IsNaN(p) || !math.IsNaN(theta) {
-		t.Errorf("without rounds p_max = %g, Theta_max = %g, want NaN", p, theta)
-	}
+	p, theta := stragglers(samples, 1, 1)
+	expect.That(t, math.IsNaN(p) && math.IsNaN(theta), "without rounds p_max = %g, Theta_max = %g, want NaN", p, theta)
 	rough := *k
 	rough.Mu = 0
 	if s, err := rough.Study(samples, 1, 0); err != nil || s.Corollary != nil {

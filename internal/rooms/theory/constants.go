@@ -42,17 +42,17 @@ func Of(p *mtl.Problem, c mtl.Coupling) (*Constants, error) {
 	steepest := 0.0 // max_t sigma'_t sigma_t
 	initial := 0.0
 	for device := range k.Sigma {
-		t := p.TaskOf(device)
+		client := p.TaskOf(device)
 		high, err := largestEigenvalue(p, device)
 		if err != nil {
 			return nil, err
 		}
 		weight := float64(p.Scale[device] * float64(p.Train.Clients[device].X.Rows*p.Outputs))
-		k.Sigma[device], k.SigmaPrime[device] = p.Scale[device]*c.Diag(t)*high, sigmaPrime[t]
+		k.Sigma[device], k.SigmaPrime[device] = p.Scale[device]*c.Diag(client)*high, sigmaPrime[client]
 		k.SigmaMax = max(k.SigmaMax, k.Sigma[device])
-		steepest = max(steepest, sigmaPrime[t]*k.Sigma[device])
+		steepest = max(steepest, sigmaPrime[client]*k.Sigma[device])
 		k.N += weight
-		k.Spread += float64(sigmaPrime[t] * k.Sigma[device] * weight)
+		k.Spread += float64(sigmaPrime[client] * k.Sigma[device] * weight)
 		for _, y := range p.Train.Clients[device].Y {
 			for output := range p.Outputs {
 				label := p.Target(y, output)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
@@ -41,9 +42,8 @@ func TestSigmaIsTheLargestQuotient(t *testing.T) {
 				for i := range a {
 					a[i] = s.Normal()
 				}
-				if q, _ := quotient(a); q > sigma {
-					t.Fatalf("%s, device %d: sigma_t = %g, but some a has %g", scaling, device, sigma, q)
-				}
+				q, _ := quotient(a)
+				expect.Must(t, q <= sigma, "%s, device %d: sigma_t = %g, but some a has %g", scaling, device, sigma, q)
 			}
 			best := 0.0
 			for range 5000 {
@@ -61,9 +61,8 @@ func TestSigmaIsTheLargestQuotient(t *testing.T) {
 					a[i] /= math.Sqrt(size)
 				}
 			}
-			if best > sigma || sigma > best*(1+1e-9) {
-				t.Errorf("%s, device %d: sigma_t = %.15g, power iteration finds %.15g", scaling, device, sigma, best)
-			}
+			expect.That(t, best <= sigma && sigma <= best*(1+1e-9),
+				"%s, device %d: sigma_t = %.15g, power iteration finds %.15g", scaling, device, sigma, best)
 		}
 		if len(k.SigmaPrime) != 4 || k.SigmaPrime[0] != p.SigmaPrime(c)[0] || k.SigmaPrime[3] != p.SigmaPrime(c)[2] {
 			t.Errorf("sigma' by device = %v, by task %v", k.SigmaPrime, p.SigmaPrime(c))
@@ -82,10 +81,7 @@ func TestConstantsByHand(t *testing.T) {
 			set.Clients[k].Y = []float64{1, -1}
 		}
 	})
-	k, err := Of(p, diagonal(t, 0.5, 0.25))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := expect.Value(Of(p, diagonal(t, 0.5, 0.25)))(t)
 	// sigma' of a coupling without sharing is 1.
 	for _, c := range []struct {
 		name      string
@@ -97,9 +93,7 @@ func TestConstantsByHand(t *testing.T) {
 		// The smoothed hinge at 0 is 1 - 0.25, and its conjugate 0.
 		{"start", k.Start, 4},
 	} {
-		if !near(c.got, c.want, 1e-9) {
-			t.Errorf("%s = %.12g, want %.12g", c.name, c.got, c.want)
-		}
+		expect.That(t, near(c.got, c.want, 1e-9), "%s = %.12g, want %.12g", c.name, c.got, c.want)
 	}
 }
 
@@ -109,11 +103,11 @@ type weighted struct {
 	c float64
 }
 
-func (l weighted) Value(z, y float64) float64     { return l.c * l.Loss.Value(z, y) }
-func (l weighted) Conjugate(a, y float64) float64 { return l.c * l.Loss.Conjugate(a/l.c, y) }
-func (l weighted) Traits() mtl.LossTraits {
-	of := l.Loss.Traits()
-	return mtl.LossTraits{Smoothness: of.Smoothness / l.c, Lipschitz: of.Lipschitz * l.c}
+func (w weighted) Value(z, y float64) float64     { return w.c * w.Loss.Value(z, y) }
+func (w weighted) Conjugate(a, y float64) float64 { return w.c * w.Loss.Conjugate(a/w.c, y) }
+func (w weighted) Traits() mtl.LossTraits {
+	of := w.Loss.Traits()
+	return mtl.LossTraits{Smoothness: of.Smoothness / w.c, Lipschitz: of.Lipschitz * w.c}
 }
 
 // The weights c_t are the paper's c_t = 1 with the loss c loss: both must have
@@ -128,12 +122,9 @@ func TestWeightsEqualScaledLosses(t *testing.T) {
 	mean, sum := problem(mtl.Mean), problem(mtl.Sum)
 	sum.Loss = weighted{sum.Loss, 1.0 / 9}
 	a, b := constants(t, mean), constants(t, sum)
-	if !near(a.S, b.S, 1e-12) {
-		t.Errorf("s = %g with c = 1/9, %g with the loss divided by 9", a.S, b.S)
-	}
-	if x, y := a.Lipschitz(0.3).B, b.Lipschitz(0.3).B; !near(x, y, 1e-12) {
-		t.Errorf("4 L^2 sigma sigma' = %g with c = 1/9, %g with the loss divided by 9", x, y)
-	}
+	expect.That(t, near(a.S, b.S, 1e-12), "s = %g with c = 1/9, %g with the loss divided by 9", a.S, b.S)
+	x, y := a.Lipschitz(0.3).B, b.Lipschitz(0.3).B
+	expect.That(t, near(x, y, 1e-12), "4 L^2 sigma sigma' = %g with c = 1/9, %g with the loss divided by 9", x, y)
 }
 
 // D(0) - D* is at most Start, also for squares of large targets, where the paper's n is too
@@ -158,9 +149,8 @@ func TestStartBoundsTheDistanceOfZero(t *testing.T) {
 				if distance := at - least(t, p); distance > k.Start {
 					t.Errorf("%s, %s, size %g: D(0) - D* = %g > %g", loss, scaling, size, distance, k.Start)
 				}
-				if size == 20 && loss == mtl.LossSquared && k.Start <= k.N {
-					t.Errorf("%s: start = %g is not above n = %g, which is not a bound here", loss, k.Start, k.N)
-				}
+				expect.That(t, size != 20 || loss != mtl.LossSquared || k.Start > k.N,
+					"%s: start = %g is not above n = %g, which is not a bound here", loss, k.Start, k.N)
 			}
 		}
 	}
@@ -188,15 +178,11 @@ func TestLemmaThetaBound(t *testing.T) {
 			}
 			mean := sum / draws
 			noise := 4*math.Sqrt(math.Max(0, squares/draws-mean*mean)/draws) + 1e-12
-			if mean > bar+noise {
-				t.Errorf("p_max = %g, Theta_max = %g: a mean theta of %g exceeds Theta-bar = %g", c.p, c.theta, mean, bar)
-			}
-			if share == 1 && mean < bar-noise {
-				t.Errorf("p_max = %g, Theta_max = %g: a mean theta of %g, but Theta-bar = %g", c.p, c.theta, mean, bar)
-			}
-			if bar >= 1 {
-				t.Errorf("Theta-bar = %g, want less than 1", bar)
-			}
+			expect.That(t, mean <= bar+noise,
+				"p_max = %g, Theta_max = %g: a mean theta of %g exceeds Theta-bar = %g", c.p, c.theta, mean, bar)
+			expect.That(t, share != 1 || mean >= bar-noise,
+				"p_max = %g, Theta_max = %g: a mean theta of %g, but Theta-bar = %g", c.p, c.theta, mean, bar)
+			expect.That(t, bar < 1, "Theta-bar = %g, want less than 1", bar)
 		}
 	}
 }
@@ -216,27 +202,27 @@ func TestConstantsOfSeveralClasses(t *testing.T) {
 			}
 		}
 	})
-	wide := newProblem(t, 3, classes*d, []int{classes * rows[0], classes * rows[1]}, func(cfg *mtl.Config, set *data.Set) {
-		cfg.Loss, cfg.LossScaling = mtl.LossSmoothedHinge, mtl.Sum
-		for k := range set.Clients {
-			x := &set.Clients[k].X
-			clear(x.Data)
-			for i := range rows[k] {
-				for c := range classes {
-					copy(x.Row(i*classes + c)[c*d:], p.Train.Clients[k].X.Row(i))
-					set.Clients[k].Y[i*classes+c] = -1
-					if label(k, i) == c {
-						set.Clients[k].Y[i*classes+c] = 1
+	wide := newProblem(t, 3, classes*d, []int{classes * rows[0], classes * rows[1]},
+		func(cfg *mtl.Config, set *data.Set) {
+			cfg.Loss, cfg.LossScaling = mtl.LossSmoothedHinge, mtl.Sum
+			for k := range set.Clients {
+				x := &set.Clients[k].X
+				clear(x.Data)
+				for i := range rows[k] {
+					for c := range classes {
+						copy(x.Row(i*classes + c)[c*d:], p.Train.Clients[k].X.Row(i))
+						set.Clients[k].Y[i*classes+c] = -1
+						if label(k, i) == c {
+							set.Clients[k].Y[i*classes+c] = 1
+						}
 					}
 				}
 			}
-		}
-	})
+		})
 	got, want := constants(t, p), constants(t, wide)
-	for _, c := range [][2]float64{{got.SigmaMax, want.SigmaMax}, {got.N, want.N}, {got.Start, want.Start}, {got.Spread, want.Spread}, {got.S, want.S}} {
-		if !near(c[0], c[1], 1e-9) {
-			t.Errorf("constants %+v, of the expansion %+v", got, want)
-		}
+	for _, c := range [][2]float64{{got.SigmaMax, want.SigmaMax}, {got.N, want.N}, {got.Start, want.Start},
+		{got.Spread, want.Spread}, {got.S, want.S}} {
+		expect.That(t, near(c[0], c[1], 1e-9), "constants %+v, of the expansion %+v", got, want)
 	}
 	p.Config.Model = mtl.ModelMLP
 	if _, err := Of(p, start(t, p)); err == nil || err.Error() != "the theorems hold for linear models, not for mlp" {

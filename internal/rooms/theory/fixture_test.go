@@ -9,6 +9,7 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/parallel"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
@@ -45,28 +46,19 @@ func newProblem(t testing.TB, seed uint64, features int, rows []int, change func
 	if change != nil {
 		change(&cfg, set)
 	}
-	p, err := mtl.NewProblem(cfg, data.Split{Train: set, Test: &data.Set{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(mtl.NewProblem(cfg, data.Split{Train: set, Test: &data.Set{}}))(t)
 	return p
 }
 
 func start(t testing.TB, p *mtl.Problem) mtl.Coupling {
 	t.Helper()
-	c, err := p.Regularizer.Start(nil, p.Tasks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Regularizer.Start(nil, p.Tasks()))(t)
 	return c
 }
 
 func constants(t testing.TB, p *mtl.Problem) *Constants {
 	t.Helper()
-	k, err := Of(p, start(t, p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := expect.Value(Of(p, start(t, p)))(t)
 	return k
 }
 
@@ -77,10 +69,7 @@ func diagonal(t testing.TB, m ...float64) mtl.Coupling {
 	for i, x := range m {
 		M.SetSym(i, i, x)
 	}
-	c, err := mtl.NewDense(M)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(mtl.NewDense(M))(t)
 	return c
 }
 
@@ -101,10 +90,8 @@ func newUpdate(t testing.TB, p *mtl.Problem, seed uint64, epochs float64, drop f
 	options := factory.Options().(*algorithms.MOCHAOptions)
 	options.Epochs = epochs
 	c := start(t, p)
-	method, err := factory.Start(algorithms.Setup{Problem: p, Shape: p.Shape, Coupling: c, Workers: 1}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	method := expect.Value(factory.Start(algorithms.Setup{Problem: p, Shape: p.Shape, Coupling: c, Workers: 1},
+		options))(t)
 	return &update{method: method, p: p, c: c, seed: seed, drop: drop, epochs: epochs}
 }
 
@@ -113,7 +100,8 @@ func (u *update) next() []float64 {
 	thetas := make([]float64, u.p.Clients())
 	u.method.Begin()
 	for k := range thetas {
-		u.method.Solve(algorithms.Request{Device: k, Steps: algorithms.NoLimit, Stream: rng.New(u.seed, rng.Solve, k, u.round)})
+		u.method.Solve(
+			algorithms.Request{Device: k, Steps: algorithms.NoLimit, Stream: rng.New(u.seed, rng.Solve, k, u.round)})
 	}
 	for k := range thetas {
 		s := rng.New(u.seed, rng.Drop, k, u.round)
@@ -154,9 +142,7 @@ func (u *update) at() float64 {
 func least(t testing.TB, p *mtl.Problem) float64 {
 	t.Helper()
 	o := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), start(t, p), nil)
-	if o.RelativeGap > 1e-9 {
-		t.Fatalf("the optimum is known to %g only", o.RelativeGap)
-	}
+	expect.Must(t, o.RelativeGap <= 1e-9, "the optimum is known to %g only", o.RelativeGap)
 	return o.Dual - o.Gap
 }
 

@@ -45,7 +45,7 @@ func DescentOf(p *mtl.Problem, weight func(device int) float64, l2 float64) (*De
 	return d, nil
 }
 
-// Seconds is what a theorem says of a method with such a step size.
+// Seconds is the bound of a theorem for a method with such a step size.
 type Seconds struct {
 	Step    float64 // the largest step size gamma for which there is a bound; NaN: not known
 	Steps   float64 // server steps until the target; +Inf: no bound holds for the step size
@@ -53,7 +53,7 @@ type Seconds struct {
 	Order   float64 // the time of the theorem up to a constant factor, for the best parameters; NaN: not known
 }
 
-// unknown is what is said of a method whose theorem could not be read.
+// unknown is the result for a method whose theorem could not be read.
 func unknown() Seconds { return Seconds{math.NaN(), math.NaN(), math.NaN(), math.NaN()} }
 
 // Gathering returns a time within which the devices compute so many gradients that they begin in it: in t
@@ -75,8 +75,8 @@ func (d *Descent) Gathering(gradients float64, atOnce bool) float64 {
 	return best
 }
 
-// sameData returns min_m H_m (L Delta/eps + sigma^2 L Delta/(m eps^2)), with the harmonic mean H_m of the m smallest tau:
-// the optimal time for devices with the same data, up to a constant factor, which Rennala SGD and Ringmaster
+// sameData returns min_m H_m (L Delta/eps + sigma^2 L Delta/(m eps^2)), with the harmonic mean H_m of the m smallest
+// tau: the optimal time for devices with the same data, up to a constant factor, which Rennala SGD and Ringmaster
 // ASGD attain (Tyurin, Richtarik, NeurIPS 2023, as in eq. 2 of Tyurin, ICLR 2026).
 func (d *Descent) sameData() float64 {
 	best := math.Inf(1)
@@ -148,7 +148,8 @@ func (d *Descent) Asynchronous(gamma float64) Seconds {
 
 // delayed returns the steps of methods whose gradients are at models of fewer than r steps ago.
 func (d *Descent) delayed(gamma, r float64) Seconds {
-	s := Seconds{Step: min(1/(2*d.L), 1/(2*(r-1)*d.L), d.Eps/(4*d.variance()*d.L)), Steps: math.Inf(1), Order: d.sameData()}
+	s := Seconds{Step: min(1/(2*d.L), 1/(2*(r-1)*d.L), d.Eps/(4*d.variance()*d.L)), Steps: math.Inf(1),
+		Order: d.sameData()}
 	if gamma <= s.Step {
 		work := d.L * (s.Step / gamma) * d.Delta / d.Eps
 		s.Steps = math.Ceil(float64(4*r*work) + float64(8*d.variance()*work/d.Eps))
@@ -156,7 +157,7 @@ func (d *Descent) delayed(gamma, r float64) Seconds {
 	return s
 }
 
-// Ringleader returns what is known of Ringleader ASGD: the time up to a constant factor,
+// Ringleader returns the bound of Ringleader ASGD: the time up to a constant factor,
 //
 //	L Delta/eps (tau_n + sigma^2/(n eps) mean of tau)
 //
@@ -171,5 +172,5 @@ func (d *Descent) Ringleader() Seconds {
 	return s
 }
 
-// Rescaled returns what is known of Rescaled ASGD: nothing, since its theorem could not be read.
+// Rescaled returns no bound of Rescaled ASGD, since its theorem could not be read.
 func (d *Descent) Rescaled() Seconds { return unknown() }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"pgregory.net/rapid"
 )
 
@@ -26,25 +28,25 @@ func TestSecondsByHand(t *testing.T) {
 		{"Rennala steps", d.Rennala(0.1, 5, false).Steps, 750}, {"Rennala", d.Rennala(0.1, 5, false).Seconds, 4500},
 		{"Rennala with stops", d.Rennala(0.1, 5, true).Seconds, 750 * 7 / 1.5},
 		{"Rennala's largest step", d.Rennala(0.1, 5, false).Step, 0.5},
-		{"Rennala beyond it", d.Rennala(0.51, 5, false).Seconds, math.Inf(1)}, {"Rennala with noise", d.Rennala(0.1, 1, false).Steps, math.Inf(1)},
+		{"Rennala beyond it", d.Rennala(0.51, 5, false).Seconds, math.Inf(1)},
+		{"Rennala with noise", d.Rennala(0.1, 1, false).Steps, math.Inf(1)},
 		// min(1/4, 1/8, 0.1/4): 4 x 3 x 60 + 8 x 0.5 x 600 = 3120, thirds of min(5, 7/1.5, 9/1.6) s
-		{"Ringmaster's largest step", d.Ringmaster(0.025, 3).Step, 0.025}, {"Ringmaster steps", d.Ringmaster(0.025, 3).Steps, 3120},
-		{"Ringmaster", d.Ringmaster(0.025, 3).Seconds, 1040 * 7 / 1.5}, {"Ringmaster, half the step", d.Ringmaster(0.0125, 3).Steps, 6240},
+		{"Ringmaster's largest step", d.Ringmaster(0.025, 3).Step, 0.025},
+		{"Ringmaster steps", d.Ringmaster(0.025, 3).Steps, 3120},
+		{"Ringmaster", d.Ringmaster(0.025, 3).Seconds, 1040 * 7 / 1.5},
+		{"Ringmaster, half the step", d.Ringmaster(0.0125, 3).Steps, 6240},
 		{"Ringmaster beyond it", d.Ringmaster(0.026, 3).Seconds, math.Inf(1)},
 		// R = 1 + 11 + 6: 4 x 18 x 60 + 2400 = 6720
-		{"asynchronous, largest step", d.Asynchronous(0.01).Step, 1.0 / 68}, {"asynchronous", d.Asynchronous(1.0 / 68).Seconds, 6723 / 1.6},
+		{"asynchronous, largest step", d.Asynchronous(0.01).Step, 1.0 / 68},
+		{"asynchronous", d.Asynchronous(1.0 / 68).Seconds, 6723 / 1.6},
 		{"asynchronous, order", d.Asynchronous(0.01).Order, 3 / 1.6 * 160},
 		// 3 x 3/0.1 (10 + 13/3 x 0.5/0.3)
 		{"Ringleader", d.Ringleader().Order, 90 * (10 + 13.0/3*0.5/0.3)},
 	} {
-		if c.got != c.want && !near(c.got, c.want, 1e-12) {
-			t.Errorf("%s: %.15g, want %.15g", c.name, c.got, c.want)
-		}
+		expect.That(t, c.got == c.want || near(c.got, c.want, 1e-12), "%s: %.15g, want %.15g", c.name, c.got, c.want)
 	}
 	for _, s := range []Seconds{d.Rescaled(), d.Ringleader()} {
-		if !math.IsNaN(s.Steps) || !math.IsNaN(s.Seconds) || !math.IsNaN(s.Step) {
-			t.Errorf("%+v is known", s)
-		}
+		expect.That(t, math.IsNaN(s.Steps) && math.IsNaN(s.Seconds) && math.IsNaN(s.Step), "%+v is known", s)
 	}
 }
 
@@ -68,8 +70,7 @@ func TestGatheringBoundsTheTime(t *testing.T) {
 			}
 			ended += int(max(0, math.Floor((within-first)/tau+1e-9)))
 		}
-		if ended < n || len(tau) == 1 && fewest > n+2 {
-			t.Fatalf("%d gradients in %g s of devices of %v s, want %d", ended, within, tau, n)
-		}
+		expect.Must(t, ended >= n && (len(tau) != 1 || fewest <= n+2),
+			"%d gradients in %g s of devices of %v s, want %d", ended, within, tau, n)
 	})
 }

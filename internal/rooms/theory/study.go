@@ -36,11 +36,11 @@ type Study struct {
 // Study compares runs with Theorem 1, or Theorem 2 for losses that are not
 // smooth. slack bounds the part of the gaps that comes from the uncertainty of D* and from
 // rounding. Study fails when the losses are neither smooth nor Lipschitz, and without runs.
-func (k *Constants) Study(runs []Trajectory, target, slack float64) (*Study, error) {
+func (c *Constants) Study(runs []Trajectory, target, slack float64) (*Study, error) {
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("there is no run to compare with the bound")
 	}
-	s := &Study{Constants: k, Target: target, Slack: slack, Measured: -1}
+	s := &Study{Constants: c, Target: target, Slack: slack, Measured: -1}
 	s.measure(runs)
 	rounds := len(s.Mean) - 1
 	if s.Measured >= 0 {
@@ -53,17 +53,17 @@ func (k *Constants) Study(runs []Trajectory, target, slack float64) (*Study, err
 		s.ThetaBar = 1
 	}
 	switch {
-	case k.Mu > 0:
-		s.Bound = k.Smooth(s.ThetaBar)
-	case !math.IsInf(k.L, 1):
-		s.Bound = k.Lipschitz(s.ThetaBar)
+	case c.Mu > 0:
+		s.Bound = c.Smooth(s.ThetaBar)
+	case !math.IsInf(c.L, 1):
+		s.Bound = c.Lipschitz(s.ThetaBar)
 	default:
 		return nil, fmt.Errorf("the losses are neither smooth nor Lipschitz: no theorem holds for them")
 	}
 	s.H = s.Bound.Rounds(target)
 	s.Curve = s.Bound.Curve(len(s.Mean) - 1)
-	if k.Mu > 0 {
-		s.Corollary = k.Asymptotic(worst(runs, len(s.Mean)-1))
+	if c.Mu > 0 {
+		s.Corollary = c.Asymptotic(worst(runs, len(s.Mean)-1))
 	}
 	return s, nil
 }
@@ -78,15 +78,15 @@ func stragglers(runs []Trajectory, from, to int) (pMax, thetaMax float64) {
 	if to <= from {
 		return pMax, thetaMax
 	}
-	for t := range runs[0].Thetas[from] {
+	for client := range runs[0].Thetas[from] {
 		stuck, moved, sum := 0.0, 0.0, 0.0
 		for _, s := range runs {
 			for _, thetas := range s.Thetas[from:to] {
-				if thetas[t] >= 1 {
+				if thetas[client] >= 1 {
 					stuck++
 				} else {
 					moved++
-					sum += thetas[t]
+					sum += thetas[client]
 				}
 			}
 		}
@@ -125,10 +125,10 @@ func (s *Study) measure(runs []Trajectory) {
 func worst(runs []Trajectory, rounds int) []float64 {
 	largest := make([]float64, rounds)
 	for h := range largest {
-		for t := range runs[0].Thetas[h] {
+		for client := range runs[0].Thetas[h] {
 			sum := 0.0
 			for _, x := range runs {
-				sum += x.Thetas[h][t]
+				sum += x.Thetas[h][client]
 			}
 			largest[h] = math.Max(largest[h], sum/float64(len(runs)))
 		}

@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"fedsim/data"
+	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
 
 // averaged runs a W update over seeds and returns D - D* and the duality gap of
 // the mean of alpha over the rounds from+1 to to, and D - D* of the last alpha,
 // each as its mean over the seeds; and the samples.
-func averaged(t *testing.T, p *mtl.Problem, seeds, from, to int, epochs float64, drop func(int) float64) (distance, gap, last float64, samples []Trajectory) {
+func averaged(t *testing.T, p *mtl.Problem, seeds, from, to int, epochs float64,
+	drop func(int) float64) (distance, gap, last float64, samples []Trajectory) {
 	t.Helper()
 	lowest := least(t, p)
 	for seed := range seeds {
@@ -78,29 +80,21 @@ func TestTheorem2OnTheHinge(t *testing.T) {
 		b := k.Lipschitz(bar)
 		eps := k.Start / 6
 		_, from, to := b.Phases(eps)
-		if to > 20_000 {
-			t.Fatalf("H = %g: choose a problem that is easier to wait for", to)
-		}
+		expect.Must(t, to <= 20_000, "H = %g: choose a problem that is easier to wait for", to)
 		distance, gap, last, samples := averaged(t, p, seeds, int(from), int(to), c.epochs, drop)
-		t.Logf("H0 = %g, H = %g, eps = %.3g: D - D* of the mean is %.2g of eps, its gap %.2g, D - D* of the last alpha %.2g",
+		t.Logf("H0 = %g, H = %g, eps = %.3g: D - D* of the mean is %.2g of eps, its gap %.2g, "+
+			"D - D* of the last alpha %.2g",
 			from, to, eps, distance/eps, gap/eps, last/eps)
 		const rounding = 1e-9
-		if distance > eps || distance < -rounding {
-			t.Errorf("D - D* of the mean alpha = %g, want it in [0, %g]", distance, eps)
-		}
-		if gap > eps || gap < distance-rounding {
-			t.Errorf("its duality gap = %g, want it in [%g, %g]", gap, distance, eps)
-		}
-		s, err := k.Study(samples, eps, rounding)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h, bound, ok := s.Violation(); !ok {
-			t.Errorf("round %d: %g lies above the curve at %g", h, s.Mean[h], bound)
-		}
-		if s.Measured < 0 || float64(s.Measured) > s.H {
-			t.Errorf("measured H = %d, the bound is %g", s.Measured, s.H)
-		}
+		expect.That(t, distance <= eps && distance >= -rounding,
+			"D - D* of the mean alpha = %g, want it in [0, %g]", distance, eps)
+		expect.That(t, gap <= eps && gap >= distance-rounding,
+			"its duality gap = %g, want it in [%g, %g]", gap, distance, eps)
+		s := expect.Value(k.Study(samples, eps, rounding))(t)
+		h, bound, ok := s.Violation()
+		expect.That(t, ok, "round %d: %g lies above the curve at %g", h, s.Mean[h], bound)
+		expect.That(t, s.Measured >= 0 && float64(s.Measured) <= s.H,
+			"measured H = %d, the bound is %g", s.Measured, s.H)
 	}
 }
 
@@ -126,13 +120,11 @@ func TestTheorem2AsPrintedIsTooOptimistic(t *testing.T) {
 	from := math.Ceil(h0 + 4*printed.B/(b.Q*eps))
 	to := from + math.Ceil(2/b.Q*math.Max(1, printed.B/(2*eps)))
 	distance, _, _, samples := averaged(t, p, 1, int(from), int(to), 200, func(int) float64 { return 0 })
-	if pMax, thetaMax := stragglers(samples, 0, int(to)); pMax > 0 || thetaMax > 0.05 {
-		t.Fatalf("p_max = %g, Theta_max = %g", pMax, thetaMax)
-	}
-	t.Logf("as printed H0 = %g, H = %g for eps = %.3g: D - D* is %.3g; with 1 for n^2, H = %.3g", from, to, eps, distance, b.Rounds(eps))
-	if distance <= eps {
-		t.Errorf("D - D* = %g is at most eps = %g after the printed H = %g rounds", distance, eps, to)
-	}
+	pMax, thetaMax := stragglers(samples, 0, int(to))
+	expect.Must(t, pMax <= 0 && thetaMax <= 0.05, "p_max = %g, Theta_max = %g", pMax, thetaMax)
+	t.Logf("as printed H0 = %g, H = %g for eps = %.3g: D - D* is %.3g; with 1 for n^2, H = %.3g", from, to, eps,
+		distance, b.Rounds(eps))
+	expect.That(t, distance > eps, "D - D* = %g is at most eps = %g after the printed H = %g rounds", distance, eps, to)
 }
 
 // Corollary asym in a run: with p_h = 1 - h^-1/2 the distance goes to zero, with
@@ -160,19 +152,19 @@ func TestCorollaryInARun(t *testing.T) {
 			}
 			samples = append(samples, s)
 		}
-		s, err := k.Study(samples, 1e-6*k.Start, 1e-9)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Value(k.Study(samples, 1e-6*k.Start, 1e-9))(t)
 		for h := range s.Mean {
 			if s.Mean[h] > s.Corollary[h] {
-				t.Fatalf("p_h = 1 - h^-%g: in round %d the mean of %g lies above the corollary's %g", c.power, h, s.Mean[h], s.Corollary[h])
+				t.Fatalf("p_h = 1 - h^-%g: in round %d the mean of %g lies above the corollary's %g", c.power, h,
+					s.Mean[h], s.Corollary[h])
 			}
 		}
 		share := s.Mean[rounds] / s.Mean[0]
-		t.Logf("p_h = 1 - h^-%g: D - D* is at %.2g of its start, the curve at %.2g", c.power, share, s.Corollary[rounds]/s.Corollary[0])
+		t.Logf("p_h = 1 - h^-%g: D - D* is at %.2g of its start, the curve at %.2g", c.power, share,
+			s.Corollary[rounds]/s.Corollary[0])
 		if c.zero && share > 1e-5 || !c.zero && share < 1e-3 {
-			t.Errorf("p_h = 1 - h^-%g: D - D* is at %g of its start after %d rounds, want it to go to zero: %v", c.power, share, rounds, c.zero)
+			t.Errorf("p_h = 1 - h^-%g: D - D* is at %g of its start after %d rounds, want it to go to zero: %v",
+				c.power, share, rounds, c.zero)
 		}
 	}
 }

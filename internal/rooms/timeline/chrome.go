@@ -21,14 +21,15 @@ const (
 // format, as a JSON object: complete events ("X") for slices, instant events ("i")
 // for losses, counters ("C") in percent for batteries, metadata ("M") for names. Their
 // ts and dur are microseconds of virtual time with three decimals, which keeps
-// nanoseconds. The server is thread 1 and device t thread t+2: 0 is no thread to some
+// nanoseconds. The server is thread 1 and device i thread i+2: 0 is no thread to some
 // viewers.
 func (t *Timeline) WriteChrome(w io.Writer, run string) error {
 	clock := "virtual time of the simulation since its start, not the wall clock"
 	if t.Relative {
 		clock += "; a second stands for one relative unit (federation.cost)"
 	}
-	about := about{clock, run, fmt.Sprintf("%d to %d", t.First, t.Last), fmt.Sprintf("%d of %d", len(t.Tracks), t.Devices)}
+	about := about{clock, run, fmt.Sprintf("%d to %d", t.First, t.Last),
+		fmt.Sprintf("%d of %d", len(t.Tracks), t.Devices)}
 	c := chrome{w: w}
 	c.json(`{"displayTimeUnit":"ns","otherData":`, about)
 	c.before = ",\"traceEvents\":[\n"
@@ -119,7 +120,8 @@ func (c *chrome) group(pid int32, name string) {
 // track names the track of a device, or the server's, and puts it in their order.
 func (c *chrome) track(pid int, device int32, name string) {
 	c.event(chromeEvent{Name: "thread_name", Phase: "M", Group: pid, Track: device + 2, Args: args{Name: name}})
-	c.event(chromeEvent{Name: "thread_sort_index", Phase: "M", Group: pid, Track: device + 2, Args: args{Index: &device}})
+	c.event(chromeEvent{Name: "thread_sort_index", Phase: "M", Group: pid, Track: device + 2,
+		Args: args{Index: &device}})
 }
 
 // event returns the item as an event.
@@ -194,4 +196,4 @@ func (it *Item) outcome() string {
 	}
 }
 
-func micros(t engine.Time) json.Number { return json.Number(fmt.Sprintf("%d.%03d", t/1000, t%1000)) }
+func micros(at engine.Time) json.Number { return json.Number(fmt.Sprintf("%d.%03d", at/1000, at%1000)) }

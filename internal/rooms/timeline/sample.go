@@ -10,12 +10,12 @@ func sample(k, n int, asked []int32) []int32 {
 		return spaced(k, len(asked), func(i int) int32 { return asked[i] })
 	}
 	others := make([]int32, 0, n-len(asked))
-	for t, i := int32(0), 0; int(t) < n; t++ {
-		if i < len(asked) && asked[i] == t {
+	for client, i := int32(0), 0; int(client) < n; client++ {
+		if i < len(asked) && asked[i] == client {
 			i++
 			continue
 		}
-		others = append(others, t)
+		others = append(others, client)
 	}
 	rest := spaced(min(k-len(asked), len(others)), len(others), func(i int) int32 { return others[i] })
 	all := append(slices.Clone(asked), rest...)

@@ -57,11 +57,11 @@ const (
 )
 
 // instant reports whether items of the kind have no length.
-func (w Kind) instant() bool { return w == Failure || w == Level }
+func (k Kind) instant() bool { return k == Failure || k == Level }
 
 // depth is how deep a slice lies in its track, if it lies in another.
-func (w Kind) depth() int {
-	switch w {
+func (k Kind) depth() int {
+	switch k {
 	case Round, Update, Attempt:
 		return 0
 	default:
@@ -71,7 +71,8 @@ func (w Kind) depth() int {
 
 // order compares two items of a timeline.
 func order(a, b Item) int {
-	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Kind.depth(), b.Kind.depth()))
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Device, b.Device),
+		cmp.Compare(a.Kind.depth(), b.Kind.depth()))
 }
 
 // EmptyError says that a run ended before the rounds that a timeline is to show.

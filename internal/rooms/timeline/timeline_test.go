@@ -19,6 +19,8 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/learning"
+	"fedsim/federation/protocols"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/parallel"
 	_ "fedsim/internal/tools/rapidseed"
@@ -42,10 +44,7 @@ type event struct {
 // nanoseconds reads microseconds as Perfetto does.
 func nanoseconds(t testing.TB, n json.Number) int64 {
 	t.Helper()
-	f, err := n.Float64()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Value(n.Float64())(t)
 	return int64(math.Round(f * 1000))
 }
 
@@ -60,9 +59,7 @@ func parse(t testing.TB, text []byte) parsed {
 	var p parsed
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	if err := d.Decode(&p); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, d.Decode(&p))
 	return p
 }
 
@@ -87,20 +84,14 @@ func slicesOf(t testing.TB, p parsed) (all []slice) {
 			continue
 		}
 		from := nanoseconds(t, e.Ts)
-		if from < last {
-			t.Fatalf("%+v comes after %d ns", e, last)
-		}
+		expect.Must(t, from >= last, "%+v comes after %d ns", e, last)
 		last = from
-		if !named[at] && e.Ph != "C" || !named[track{e.Pid, 0}] {
-			t.Fatalf("%+v is on a track without a name", e)
-		}
+		expect.Must(t, (named[at] || e.Ph == "C") && named[track{e.Pid, 0}], "%+v is on a track without a name", e)
 		if e.Ph != "X" {
 			continue
 		}
 		s := slice{from, from + nanoseconds(t, e.Dur), e}
-		if s.to <= s.from {
-			t.Fatalf("%+v has no length", e)
-		}
+		expect.Must(t, s.to > s.from, "%+v has no length", e)
 		stack := stacks[at]
 		for len(stack) > 0 && stack[len(stack)-1].to <= s.from {
 			stack = stack[:len(stack)-1]
@@ -108,9 +99,7 @@ func slicesOf(t testing.TB, p parsed) (all []slice) {
 		if len(stack) > 0 && stack[len(stack)-1].to < s.to {
 			t.Fatalf("%+v overlaps %+v", s, stack[len(stack)-1])
 		}
-		if len(stack) > 1 {
-			t.Fatalf("%+v lies in %d others", s, len(stack))
-		}
+		expect.Must(t, len(stack) <= 1, "%+v lies in %d others", s, len(stack))
 		stacks[at] = append(stack, s)
 		all = append(all, s)
 	}
@@ -138,10 +127,7 @@ func problem(t testing.TB, n int) *mtl.Problem {
 		train.Clients = append(train.Clients, one(4+k%5))
 		test.Clients = append(test.Clients, one(2))
 	}
-	p, err := mtl.NewProblem(mtl.Defaults(), data.Split{Train: train, Test: test})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(mtl.NewProblem(mtl.Defaults(), data.Split{Train: train, Test: test}))(t)
 	return p
 }
 
@@ -149,9 +135,7 @@ func problem(t testing.TB, n int) *mtl.Problem {
 func setup(t testing.TB, p *mtl.Problem, method, protocol string) learning.Setup {
 	t.Helper()
 	factory, ok := algorithms.Lookup(method)
-	if !ok {
-		t.Fatalf("no algorithm %q", method)
-	}
+	expect.Must(t, ok, "no algorithm %q", method)
 	s := learning.Setup{
 		Setup: federation.Setup{
 			System: clients.System{
@@ -163,24 +147,21 @@ func setup(t testing.TB, p *mtl.Problem, method, protocol string) learning.Setup
 		Problem:  p, Factory: factory, Options: factory.Options(),
 	}
 	s.Config.Protocol = protocol
-	if o, ok := s.Options.(*algorithms.MOCHAOptions); ok && protocol == federation.Deadline {
+	if o, ok := s.Options.(*algorithms.MOCHAOptions); ok && protocol == protocols.Deadline {
 		o.Epochs = 0
 	}
 	s.Devices.ClockGHz, s.Devices.FlopsPerCycle, s.Devices.BatteryWh = 1e-6, 1, devices.Mains
 	s.Devices.Charging = devices.WhenDepleted
 	s.Network.DownlinkMbps, s.Network.UplinkMbps, s.Network.RTTms, s.Network.Jitter = 0.1, 0.02, 10, 0.5
-	c, err := p.Regularizer.Start(s.Pool, p.Tasks())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(p.Regularizer.Start(s.Pool, p.Tasks()))(t)
 	s.Coupling = c
 	return s
 }
 
-// run runs a setup with a recorder.
+// run runs a setup with a journal.
 func run(t testing.TB, s learning.Setup, selection Selection) (*Timeline, *learning.Outcome) {
 	t.Helper()
-	r := NewRecorder(selection, s.Problem.Clients())
+	r := NewJournal(selection, s.Problem.Clients())
 	s.Journal = r
 	events := 0
 	s.Hooks = &engine.Hooks{Fired: func(e engine.Event) {
@@ -188,27 +169,16 @@ func run(t testing.TB, s learning.Setup, selection Selection) (*Timeline, *learn
 			panic(fmt.Sprintf("no end of events: %+v", e))
 		}
 	}}
-	f, err := learning.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := f.Run(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err := r.Timeline()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := expect.Value(learning.New(s))(t)
+	out := expect.Value(f.Run(t.Context(), nil))(t)
+	line := expect.Value(r.Timeline())(t)
 	return line, out
 }
 
 func chromeOf(t testing.TB, line *Timeline) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := line.WriteChrome(&b, "all/mocha/seed=5"); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, line.WriteChrome(&b, "all/mocha/seed=5"))
 	return b.Bytes()
 }
 
@@ -229,36 +199,39 @@ func (c coins) Available(device int, at engine.Time) (bool, engine.Time) {
 func TestSlicesNestAndAddUp(t *testing.T) {
 	p := problem(t, 9)
 	rapid.Check(t, func(rt *rapid.T) {
-		protocol := rapid.SampledFrom([]string{federation.WaitForAll, federation.Deadline, federation.Charged, federation.First, federation.Asynchronous}).Draw(rt, "protocol")
+		protocol := rapid.SampledFrom([]string{federation.WaitForAll, protocols.Deadline, protocols.Charged,
+			protocols.First, protocols.Asynchronous}).Draw(rt, "protocol")
 		method := "mocha"
-		if protocol == federation.Asynchronous {
+		if protocol == protocols.Asynchronous {
 			method = "async-mocha"
 		}
 		s := setup(t, p, method, protocol)
 		s.Seed = rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
 		s.Schedule.Outer, s.Schedule.Rounds = 2, 4
-		s.Faults.DropProbability = 0.2
-		s.Faults.DropPhase = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload, devices.AtRandom}).Draw(rt, "strike")
+		s.Faults.DropProbability.All = 0.2
+		s.Faults.DropPhase = rapid.SampledFrom([]string{devices.AtStart, devices.AtCompute, devices.AtUpload,
+			devices.AtRandom}).Draw(rt, "strike")
 		s.Faults.OnReturn = rapid.SampledFrom([]string{devices.Resume, devices.Discard}).Draw(rt, "on_return")
 		s.Availability = coins{s.Seed, rapid.Float64Range(0.5, 1).Draw(rt, "present")}
 		s.Network.LossProbability = 0.05
-		hubs := protocol != federation.Asynchronous && rapid.Bool().Draw(rt, "hubs")
+		hubs := protocol != protocols.Asynchronous && rapid.Bool().Draw(rt, "hubs")
 		if hubs {
 			s.Network.HubSize, s.Network.HubMbps, s.Network.HubRTTms = 3, 0.5, 2
 		} else if rapid.Bool().Draw(rt, "shared") {
 			s.Network.ServerDownMbps, s.Network.ServerUpMbps = 0.1, 0.05
 		}
 		if rapid.Bool().Draw(rt, "battery") {
-			s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 4.0/3600, 2, 0.5, 4, 0.5
+			s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel =
+				4.0/3600, 2, 0.5, 4, 0.5
 		}
 		switch protocol {
-		case federation.First:
-			s.Config.Over, s.Config.Fraction = 1.5, 0.6
+		case protocols.First:
+			s.Config.Over, s.Config.Clients.Share = 1.5, 0.6
 			s.Config.Late = rapid.SampledFrom([]string{federation.Drop, federation.Keep}).Draw(rt, "late")
-		case federation.Deadline:
+		case protocols.Deadline:
 			s.Config.DeadlineS, s.Config.Retries = 0.7, 1
 			s.Config.Late = rapid.SampledFrom([]string{federation.Drop, federation.Keep}).Draw(rt, "late")
-		case federation.Charged:
+		case protocols.Charged:
 			s.Options.(*algorithms.MOCHAOptions).Epochs = 0
 		}
 		if hubs {
@@ -268,16 +241,13 @@ func TestSlicesNestAndAddUp(t *testing.T) {
 		last := rapid.IntRange(first, 8).Draw(rt, "last")
 		keep := rapid.IntRange(1, 9).Draw(rt, "devices")
 		part, _ := run(t, s, Selection{Devices: keep, First: first, Last: last})
-		if len(part.Tracks) != keep {
-			rt.Fatalf("%d tracks of %d", len(part.Tracks), keep)
-		}
+		expect.Must(rt, len(part.Tracks) == keep, "%d tracks of %d", len(part.Tracks), keep)
 		for _, x := range slicesOf(t, parse(t, chromeOf(t, part))) {
-			if x.from < int64(part.From) || x.to > int64(part.To) {
-				rt.Fatalf("%+v lies beyond %v to %v", x, part.From, part.To)
-			}
+			expect.Must(rt, x.from >= int64(part.From) && x.to <= int64(part.To),
+				"%+v lies beyond %v to %v", x, part.From, part.To)
 		}
 		whole, out := run(t, s, Selection{Devices: 9, First: 1, Last: 8})
-		sum(rt, slicesOf(t, parse(t, chromeOf(t, whole))), whole, out, protocol == federation.Charged, hubs)
+		sum(rt, slicesOf(t, parse(t, chromeOf(t, whole))), whole, out, protocol == protocols.Charged, hubs)
 	})
 }
 
@@ -300,14 +270,12 @@ func sum(t *rapid.T, all []slice, line *Timeline, out *learning.Outcome, charged
 		want.BytesDown += r.BytesDown
 		want.BytesUp += r.BytesUp
 		want.TimeS = r.TimeS
-		if got := seconds[fmt.Sprintf("round %d", r.Round)]; got == 0 && r.TimeS > 0 && r.Participants > 0 {
-			t.Fatalf("round %d has no slice", r.Round)
-		}
+		got := seconds[fmt.Sprintf("round %d", r.Round)]
+		expect.Must(t, got != 0 || r.TimeS <= 0 || r.Participants <= 0, "round %d has no slice", r.Round)
 	}
 	near := func(what string, got, want float64) {
-		if math.Abs(got-want) > 1e-9*math.Max(1, math.Abs(want)) {
-			t.Fatalf("the slices' %s are %v, the rounds' %v", what, got, want)
-		}
+		expect.Must(t, math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want)),
+			"the slices' %s are %v, the rounds' %v", what, got, want)
 	}
 	for _, it := range line.Items {
 		if it.Kind == Attempt && it.Open {
@@ -323,20 +291,20 @@ func sum(t *rapid.T, all []slice, line *Timeline, out *learning.Outcome, charged
 	// A device does 1000 FLOP/s, and stretches are rounded to nanoseconds. Under the
 	// charged protocol it is charged the same time whatever it does.
 	over := seconds["compute"] - want.FLOPs/1000
-	if over < -1e-6 || over > 1e-6 && !charged {
-		t.Fatalf("%v s of computation, for %v FLOPs", seconds["compute"], want.FLOPs)
-	}
+	expect.Must(t, over >= -1e-6 && (over <= 1e-6 || charged),
+		"%v s of computation, for %v FLOPs", seconds["compute"], want.FLOPs)
 }
 
 // Two hundred devices over fifty rounds make a valid trace of some megabytes, the
 // same bytes every time.
 func TestTwoHundredDevicesFiftyRounds(t *testing.T) {
 	p := problem(t, 230)
-	s := setup(t, p, "mocha", federation.Deadline)
+	s := setup(t, p, "mocha", protocols.Deadline)
 	s.Schedule.Rounds, s.Schedule.EvalEvery = 60, 60
 	s.Config.DeadlineS = 0.8
-	s.Faults.DropProbability = 0.1
-	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 10.0/3600, 2, 0.5, 4, 0.5
+	s.Faults.DropProbability.All = 0.1
+	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 10.0/3600, 2,
+		0.5, 4, 0.5
 	selection := Selection{Devices: 200, First: 1, Last: 50}
 	line, _ := run(t, s, selection)
 	text := chromeOf(t, line)
@@ -349,33 +317,30 @@ func TestTwoHundredDevicesFiftyRounds(t *testing.T) {
 		counts[e.Ph]++
 		if e.Ph == "C" {
 			v, err := e.Args["%"].(json.Number).Float64()
-			if err != nil || v < 0 || v > 100 {
-				t.Fatalf("%+v: must be a percentage", e)
-			}
+			expect.Must(t, err == nil && v >= 0 && v <= 100, "%+v: must be a percentage", e)
 		}
 	}
-	if len(line.Tracks) != 200 || counts["compute"] < 5000 || counts["depleted"] == 0 || counts["i"] < 500 || counts["C"] < 5000 {
+	if len(line.Tracks) != 200 || counts["compute"] < 5000 || counts["depleted"] == 0 || counts["i"] < 500 ||
+		counts["C"] < 5000 {
 		t.Errorf("%d tracks and %v", len(line.Tracks), counts)
 	}
-	if len(text) > 12e6 {
-		t.Errorf("%d bytes", len(text))
-	}
-	if again, _ := run(t, s, selection); !bytes.Equal(chromeOf(t, again), text) {
-		t.Error("the same run makes other bytes")
-	}
+	expect.That(t, len(text) <= 12e6, "%d bytes", len(text))
+	again, _ := run(t, s, selection)
+	expect.That(t, bytes.Equal(chromeOf(t, again), text), "the same run makes other bytes")
 }
 
 // The bytes of a tiny run, which a person has looked at.
 func TestGolden(t *testing.T) {
-	s := setup(t, problem(t, 3), "mocha", federation.Deadline)
+	s := setup(t, problem(t, 3), "mocha", protocols.Deadline)
 	s.Schedule.Outer, s.Schedule.Rounds = 2, 2
 	s.Config.ServerGFLOPS = 1e-6
 	s.Config.DeadlineS, s.Config.Fit = 0.4, false
 	s.Options.(*algorithms.MOCHAOptions).Epochs = 1
-	s.Faults.DropProbability, s.Faults.DropPhase = 0.3, devices.AtUpload
+	s.Faults.DropProbability.All, s.Faults.DropPhase = 0.3, devices.AtUpload
 	s.Availability = coins{8, 0.7}
 	s.Faults.OnReturn = devices.Resume
-	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 0.5/3600, 2, 0.5, 4, 0.5
+	s.Devices.BatteryWh, s.Devices.ComputeW, s.Devices.IdleW, s.Devices.ChargeW, s.Devices.ReturnLevel = 0.5/3600, 2,
+		0.5, 4, 0.5
 	line, _ := run(t, s, Selection{Devices: 2, First: 1, Last: 3})
 	got := chromeOf(t, line)
 	slicesOf(t, parse(t, got))
@@ -384,9 +349,7 @@ func TestGolden(t *testing.T) {
 		filetest.Write(t, golden, got)
 	}
 	want := filetest.Read(t, golden)
-	if !bytes.Equal(got, want) {
-		t.Errorf("the trace differs from %s; -update if it is right:\n%s", golden, got)
-	}
+	expect.That(t, bytes.Equal(got, want), "the trace differs from %s; -update if it is right:\n%s", golden, got)
 }
 
 // entry is short for an entry at an instant.
@@ -397,14 +360,16 @@ func entry(k federation.EntryKind, device, round int32, at engine.Time) federati
 // An absence in which an attempt ends is two slices; one that the range cuts keeps
 // what lies in it; an attempt that is under way when the run ends says so.
 func TestAbsencesAndEnds(t *testing.T) {
-	r := NewRecorder(Selection{Devices: 5, First: 2, Last: 9}, 1)
+	r := NewJournal(Selection{Devices: 5, First: 2, Last: 9}, 1)
 	failed := entry(federation.AttemptFailed, 0, 2, 30)
 	failed.Why = clients.BecameUnavailable
 	span := func(round int32, from, to engine.Time, a clients.Activity, amount float64) federation.Entry {
-		return federation.Entry{Kind: federation.ActivitySpan, Round: round, Activity: a, Began: from, From: from, To: to, Amount: amount}
+		return federation.Entry{Kind: federation.ActivitySpan, Round: round, Activity: a, Began: from, From: from,
+			To: to, Amount: amount}
 	}
 	part := func(round int32, began, from, to engine.Time, a clients.Activity) federation.Entry {
-		return federation.Entry{Kind: federation.ActivitySpan, Round: round, Activity: a, Cut: true, Began: began, From: from, To: to}
+		return federation.Entry{Kind: federation.ActivitySpan, Round: round, Activity: a, Cut: true, Began: began,
+			From: from, To: to}
 	}
 	for _, e := range []federation.Entry{
 		entry(federation.RoundStarted, engine.Server, 1, 0),
@@ -429,10 +394,7 @@ func TestAbsencesAndEnds(t *testing.T) {
 	} {
 		r.Note(e)
 	}
-	line, err := r.Timeline()
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := expect.Value(r.Timeline())(t)
 	want := []Item{
 		{Kind: Round, Device: -1, Round: 2, Lost: true, From: 10, To: 40},
 		{Kind: Unavailable, Round: 2, From: 10, To: 15},
@@ -449,29 +411,23 @@ func TestAbsencesAndEnds(t *testing.T) {
 		{Kind: Compute, Open: true, Round: 3, From: 60, To: 70},
 	}
 	slices.SortStableFunc(want, order)
-	if !slices.Equal(line.Items, want) {
-		t.Errorf("got\n%+v\nwant\n%+v", line.Items, want)
-	}
+	expect.That(t, slices.Equal(line.Items, want), "got\n%+v\nwant\n%+v", line.Items, want)
 	slow := Item{Kind: Compute, To: engine.FromSeconds(4), Amount: 7, Overhead: 0.25}
-	if got := slow.event().Args; got.Overhead != 1 || *got.FLOPs != 7 {
-		t.Errorf("a quarter of 4 s of computing is overheads: %+v", got)
-	}
-	if lost := slices.IndexFunc(line.Items, func(it Item) bool { return it.Lost }); lost < 0 || line.Items[lost].name() != "round 2, lost" {
-		t.Errorf("the lost round is item %d", lost)
-	}
-	if line.From != 10 || line.To != 70 || line.Last != 3 {
-		t.Errorf("rounds to %d, from %d to %d ns", line.Last, line.From, line.To)
-	}
+	got := slow.event().Args
+	expect.That(t, got.Overhead == 1 && *got.FLOPs == 7, "a quarter of 4 s of computing is overheads: %+v", got)
+	lost := slices.IndexFunc(line.Items, func(it Item) bool { return it.Lost })
+	expect.That(t, lost >= 0 && line.Items[lost].name() == "round 2, lost", "the lost round is item %d", lost)
+	expect.That(t, line.From == 10 && line.To == 70 && line.Last == 3,
+		"rounds to %d, from %d to %d ns", line.Last, line.From, line.To)
 }
 
 // A range that the run does not reach has no timeline.
 func TestNothingToShow(t *testing.T) {
-	r := NewRecorder(Selection{Devices: 5, First: 4, Last: 9}, 1)
+	r := NewJournal(Selection{Devices: 5, First: 4, Last: 9}, 1)
 	r.Note(entry(federation.RoundStarted, engine.Server, 3, 10))
 	r.Note(entry(federation.RoundEnded, engine.Server, 3, 20))
-	if _, err := r.Timeline(); err == nil || err.Error() != "it is to begin with round 4, and the run ended after 3" {
-		t.Error(err)
-	}
+	_, err := r.Timeline()
+	expect.That(t, err != nil && err.Error() == "it is to begin with round 4, and the run ended after 3", "%v", err)
 }
 
 func TestSample(t *testing.T) {
@@ -486,22 +442,22 @@ func TestSample(t *testing.T) {
 		{4, 8, []int32{1, 3}, []int32{0, 1, 3, 5}},
 		{3, 8, []int32{6}, []int32{0, 3, 6}},
 	} {
-		if got := sample(c.k, c.n, c.asked); !slices.Equal(got, c.want) {
-			t.Errorf("%d of %d, %v asked: %v, want %v", c.k, c.n, c.asked, got, c.want)
-		}
+		got := sample(c.k, c.n, c.asked)
+		expect.That(t, slices.Equal(got, c.want), "%d of %d, %v asked: %v, want %v", c.k, c.n, c.asked, got, c.want)
 	}
 }
 
 // Devices that are not in the sample cost nothing.
 func TestOthersTakeNoMemory(t *testing.T) {
-	r := NewRecorder(Selection{Devices: 1, First: 1, Last: 9}, 100)
+	r := NewJournal(Selection{Devices: 1, First: 1, Last: 9}, 100)
 	r.Note(entry(federation.RoundStarted, engine.Server, 1, 0))
 	r.Note(entry(federation.AttemptStarted, 7, 1, 0))
 	at := engine.Time(0)
 	r.Note(federation.Entry{Kind: federation.ActivitySpan, Activity: clients.Downlink, Device: 9, Round: 1, To: 1})
 	if n := testing.AllocsPerRun(1000, func() {
 		at++
-		r.Note(federation.Entry{Kind: federation.ActivitySpan, Activity: clients.Compute, Device: 9, Round: 1, From: at, To: at + 1})
+		r.Note(federation.Entry{Kind: federation.ActivitySpan, Activity: clients.Compute, Device: 9, Round: 1, From: at,
+			To: at + 1})
 	}); n != 0 {
 		t.Errorf("%v allocations for an entry", n)
 	}

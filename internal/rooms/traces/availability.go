@@ -43,30 +43,30 @@ func LazyAvailability(c AvailabilityConfig, seed uint64) *Availability {
 }
 
 // Kinds returns [Available].
-func (p *Availability) Kinds() Kinds { return Kinds(0).with(Available) }
+func (a *Availability) Kinds() Kinds { return Kinds(0).with(Available) }
 
 // Lookup implements [Source].
-func (p *Availability) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
+func (a *Availability) Lookup(k Kind, device int, at engine.Time) (value float64, until engine.Time) {
 	if k != Available {
-		panic(missingKind(k, p.Kinds()))
+		panic(missingKind(k, a.Kinds()))
 	}
 	c := &cursor{}
-	if p.at != nil {
-		c = &p.at[device]
+	if a.at != nil {
+		c = &a.at[device]
 	}
-	if c.turn == 0 || t < c.from || t >= c.until && c.from < p.start(t) {
-		*c = p.first(device, p.start(t))
+	if c.turn == 0 || at < c.from || at >= c.until && c.from < a.start(at) {
+		*c = a.first(device, a.start(at))
 	}
-	for t >= c.until && c.until != engine.Never {
-		*c = p.next(device, *c)
+	for at >= c.until && c.until != engine.Never {
+		*c = a.next(device, *c)
 	}
 	if c.turn > 0 {
 		value = 1
 	}
 	// The state may be the same on both sides of a block's end.
 	last := *c
-	for last.until != engine.Never && last.until == p.end(last.from) {
-		next := p.first(device, last.until)
+	for last.until != engine.Never && last.until == a.end(last.from) {
+		next := a.first(device, last.until)
 		if (next.turn > 0) != (c.turn > 0) {
 			break
 		}
@@ -92,30 +92,30 @@ func newChain(c AvailabilityConfig, seed uint64) chain {
 }
 
 // zone returns the zone of a device, and whether the device is available at time 0.
-func (x *chain) zone(device int) (zone int, up bool) {
-	draws := x.draws(device, 0, -1)
-	zone = draws.IntN(len(x.shares))
-	return zone, draws.Float64() < x.shares[zone]
+func (ch *chain) zone(device int) (zone int, up bool) {
+	draws := ch.draws(device, 0, -1)
+	zone = draws.IntN(len(ch.shares))
+	return zone, draws.Float64() < ch.shares[zone]
 }
 
 // first returns the interval at the start of a block.
-func (x *chain) first(device int, start engine.Time) cursor {
-	zone, up := x.zone(device)
+func (ch *chain) first(device int, start engine.Time) cursor {
+	zone, up := ch.zone(device)
 	if start > 0 {
-		draws := x.draws(device, start, -1)
-		up = draws.Float64() < x.config.share(x.config.ZonesH[zone]+hourOf(start))
+		draws := ch.draws(device, start, -1)
+		up = draws.Float64() < ch.config.share(ch.config.ZonesH[zone]+hourOf(start))
 	}
 	c := cursor{from: start, turn: -1}
 	if up {
 		c.turn = 1
 	}
-	c.until = x.ends(device, c)
+	c.until = ch.ends(device, c)
 	return c
 }
 
-func (x *chain) next(device int, c cursor) cursor {
-	if c.until == x.end(c.from) {
-		return x.first(device, c.until)
+func (ch *chain) next(device int, c cursor) cursor {
+	if c.until == ch.end(c.from) {
+		return ch.first(device, c.until)
 	}
 	c.from = c.until
 	if c.turn > 0 {
@@ -123,7 +123,7 @@ func (x *chain) next(device int, c cursor) cursor {
 	} else {
 		c.turn = -c.turn + 1
 	}
-	c.until = x.ends(device, c)
+	c.until = ch.ends(device, c)
 	return c
 }
 
@@ -131,34 +131,34 @@ func (x *chain) next(device int, c cursor) cursor {
 // and Shedler, Naval Research Logistics Quarterly 26, 1979). Candidates come at the
 // highest rate, and each is accepted with the ratio of the rate at that time to the
 // highest rate.
-func (x *chain) ends(device int, c cursor) engine.Time {
-	mean, sign := x.config.MeanUpS, -1.0
+func (ch *chain) ends(device int, c cursor) engine.Time {
+	mean, sign := ch.config.MeanUpS, -1.0
 	number := c.turn - 1
 	if c.turn < 0 {
-		mean, sign = x.config.MeanDownS, 1
+		mean, sign = ch.config.MeanDownS, 1
 		number = -c.turn - 1
 	}
-	draws, last := x.draws(device, c.from, int(number)), x.end(c.from)
-	highest := 1 + x.config.Daily
-	if x.config.Daily == 0 {
+	draws, last := ch.draws(device, c.from, int(number)), ch.end(c.from)
+	highest := 1 + ch.config.Daily
+	if ch.config.Daily == 0 {
 		return min(last, c.from.Add(atLeast1ns(exponential(&draws)*mean)))
 	}
-	zone, _ := x.zone(device)
-	offset := x.config.ZonesH[zone]
+	zone, _ := ch.zone(device)
+	offset := ch.config.ZonesH[zone]
 	for s := 0.0; ; {
 		s += exponential(&draws) * mean / highest
 		at := c.from.Add(atLeast1ns(s))
 		if at >= last {
 			return last
 		}
-		if draws.Float64()*highest < 1+float64(sign*x.config.wave(hourOf(at)+offset)) {
+		if draws.Float64()*highest < 1+float64(sign*ch.config.wave(hourOf(at)+offset)) {
 			return at
 		}
 	}
 }
 
 // hourOf returns the hour of the day in zone 0.
-func hourOf(t engine.Time) float64 { return float64(t%(dayHours*hour)) / float64(hour) }
+func hourOf(at engine.Time) float64 { return float64(at%(dayHours*hour)) / float64(hour) }
 
 // wave returns the relative change of the return rate at a local hour.
 func (c *AvailabilityConfig) wave(local float64) float64 {

@@ -16,12 +16,21 @@ import "fedsim/config"
 // available is MeanUpS/(MeanUpS + MeanDownS). Time 0 is midnight of the zone with offset
 // 0.
 type AvailabilityConfig struct {
-	Level     string    `toml:"level" doc:"level of unavailability, instead of mean_up_s: \"none\", \"mild\", \"middle\" or \"severe\" (docs/fleets.md); empty: no level"`
-	MeanUpS   float64   `toml:"mean_up_s" doc:"mean time in seconds for which a device is available; 0: availability is not generated"`
-	MeanDownS float64   `toml:"mean_down_s" doc:"mean time in seconds for which a device is unavailable"`
-	Daily     float64   `toml:"daily" doc:"daily variation of the rates, from 0 to 1: at peak_hour a device becomes available 1 + daily times as often as on average and unavailable 1 - daily times as often; half a day later the reverse"`
-	PeakHour  float64   `toml:"peak_hour" doc:"local hour at which most devices become available"`
-	ZonesH    []float64 `toml:"zones_h" doc:"time zones as offsets in hours; each device draws one. Time 0 is midnight at offset 0"`
+	// level of unavailability, instead of mean_up_s: "none", "mild", "middle" or "severe"
+	// (docs/time.md#fleets); empty: no level
+	Level string `toml:"level"`
+	// mean time in seconds for which a device is available
+	MeanUpS float64 `toml:"mean_up_s" absent:"0: none, availability is not generated"`
+	// mean time in seconds for which a device is unavailable
+	MeanDownS float64 `toml:"mean_down_s"`
+	// daily variation of the rates, from 0 to 1: at peak_hour a device becomes available 1 + daily
+	// times as often as on average and unavailable 1 - daily times as often; half a day later the
+	// reverse
+	Daily float64 `toml:"daily"`
+	// local hour at which most devices become available
+	PeakHour float64 `toml:"peak_hour"`
+	// time zones as offsets in hours; each device draws one. Time 0 is midnight at offset 0
+	ZonesH []float64 `toml:"zones_h"`
 }
 
 // DefaultAvailability generates nothing. With mean_up_s set, it ignores the hour of the
@@ -64,7 +73,8 @@ const (
 func (c *AvailabilityConfig) Validate(check *config.Checker) {
 	check.OneOfOrEmpty("level", c.Level, Levels...)
 	own := DefaultAvailability()
-	check.Require(c.Level == "" || c.MeanUpS == 0 && c.MeanDownS == own.MeanDownS && c.Daily == own.Daily, "level", c.Level,
+	check.Require(c.Level == "" || c.MeanUpS == 0 && c.MeanDownS == own.MeanDownS && c.Daily == own.Daily, "level",
+		c.Level,
 		"cannot be combined with mean_up_s, mean_down_s and daily, which it sets")
 	mean := func(key string, s float64, zero bool) {
 		check.Require(s >= leastMean && s <= mostMean || zero && s == 0, key, s, wantMean)

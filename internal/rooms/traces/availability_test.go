@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	_ "fedsim/internal/tools/rapidseed"
 )
@@ -31,9 +32,8 @@ func TestAvailabilityAnyOrder(t *testing.T) {
 			at := engine.Time(rapid.Int64Range(0, int64(span)-1).Draw(t, "t"))
 			want, until := file.Lookup(Available, device, at)
 			got, next := lazy.Lookup(Available, device, at)
-			if got != want || next != until && (until != engine.Never || next < span) {
-				t.Fatalf("device %d at %v: %v until %v, the file has %v until %v", device, at, got, next, want, until)
-			}
+			expect.Must(t, got == want && (next == until || until == engine.Never && next >= span),
+				"device %d at %v: %v until %v, the file has %v until %v", device, at, got, next, want, until)
 		}
 	})
 }
@@ -61,7 +61,8 @@ func TestIntervalLengths(t *testing.T) {
 		mean := sums[up] / n[up]
 		deviation := math.Sqrt(squares[up]/n[up] - mean*mean)
 		if math.Abs(mean/want-1) > 4/math.Sqrt(n[up]) || math.Abs(deviation/want-1) > 4*math.Sqrt(2/n[up]) {
-			t.Errorf("up %d: mean %v and deviation %v of %v intervals, must both be %v", up, mean, deviation, n[up], want)
+			t.Errorf("up %d: mean %v and deviation %v of %v intervals, must both be %v", up, mean, deviation, n[up],
+				want)
 		}
 	}
 }
@@ -116,9 +117,8 @@ func TestAvailabilityFarAhead(t *testing.T) {
 	for at <= year {
 		want, at = stepwise.Lookup(Available, 0, at)
 	}
-	if got != want || next != at {
-		t.Errorf("after a year: %v until %v, step by step %v until %v", got, next, want, at)
-	}
+	expect.That(t, got == want && next == at,
+		"after a year: %v until %v, step by step %v until %v", got, next, want, at)
 	if again, next := p.Lookup(Available, 0, 0); again != early || next != until {
 		t.Errorf("back at the start: %v until %v, was %v until %v", again, next, early, until)
 	}
@@ -141,9 +141,7 @@ func TestAvailabilityDependsOnDeviceAndSeed(t *testing.T) {
 		b, _ := other.Lookup(Available, 1, at)
 		differ = differ || a != b
 	}
-	if !differ {
-		t.Error("two seeds make the same ten days")
-	}
+	expect.That(t, differ, "two seeds make the same ten days")
 }
 
 func TestAvailabilityAllocatesNothing(t *testing.T) {
@@ -188,29 +186,24 @@ func TestLevelOfAvailability(t *testing.T) {
 	for i := range 300 {
 		at := engine.FromSeconds(float64(i) * 333)
 		x, to := a.Lookup(Available, i%3, at)
-		if y, until := b.Lookup(Available, i%3, at); x != y || to != until {
-			t.Fatalf("at %v: %v until %v, want %v until %v", at, x, to, y, until)
-		}
+		y, until := b.Lookup(Available, i%3, at)
+		expect.Must(t, x == y && to == until, "at %v: %v until %v, want %v until %v", at, x, to, y, until)
 	}
 	if own.Level = "none"; !level.Generated() || (&AvailabilityConfig{Level: "none"}).Generated() {
 		t.Error("a level generates the wrong availability")
 	}
 }
 
-// docs/fleets.md has the measures of the levels.
+// docs/time.md has the measures of the levels.
 func TestMeasuresOfLevels(t *testing.T) {
-	page := string(filetest.Read(t, "../../../docs/fleets.md"))
+	page := string(filetest.Read(t, "../../../docs/time.md"))
 	for _, level := range Levels[1:] {
 		s := SynthesisDefaults()
 		s.Seed, s.Days, s.Availability = 1, 7, DefaultAvailability()
 		s.Availability.Level = level
-		stats, err := Summarize(Synthesize(s))
-		if err != nil {
-			t.Fatal(err)
-		}
-		row := fmt.Sprintf("| `%s` | %.3g %% | %.3f | %.4g |", level, 100*stats.Kinds[0].Mean, stats.StatMCR, stats.StatMCT)
-		if !strings.Contains(page, row) {
-			t.Errorf("docs/fleets.md has no row %s", row)
-		}
+		stats := expect.Value(Summarize(Synthesize(s)))(t)
+		row := fmt.Sprintf("| `%s` | %.3g %% | %.3f | %.4g |", level, 100*stats.Kinds[0].Mean, stats.StatMCR,
+			stats.StatMCT)
+		expect.That(t, strings.Contains(page, row), "docs/time.md has no row %s", row)
 	}
 }

@@ -33,16 +33,16 @@ func newBlocks(seed uint64, purpose rng.Purpose, mean float64) blocks {
 	return b
 }
 
-// start returns the first instant of the block of t.
-func (b *blocks) start(t engine.Time) engine.Time { return t - t%b.length }
+// start returns the first instant of the block of an instant.
+func (b *blocks) start(at engine.Time) engine.Time { return at - at%b.length }
 
-// end returns the first instant after the block of t.
-func (b *blocks) end(t engine.Time) engine.Time { return b.start(t).Add(b.length) }
+// end returns the first instant after the block of an instant.
+func (b *blocks) end(at engine.Time) engine.Time { return b.start(at).Add(b.length) }
 
-// draws returns the random stream of an interval by its number in the block of t. Number
+// draws returns the random stream of an interval by its number in the block of an instant. Number
 // -1 is for the state at the start of the block.
-func (b *blocks) draws(device int, t engine.Time, number int) rng.Stream {
-	block := int(t / b.length)
+func (b *blocks) draws(device int, at engine.Time, number int) rng.Stream {
+	block := int(at / b.length)
 	if number < 0 && block > 0 {
 		number = math.MaxInt32 // used by no interval
 	}

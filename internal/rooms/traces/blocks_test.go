@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
 // brief is the length of a block in these tests, which need many blocks.
@@ -17,7 +18,8 @@ const brief = 60e9
 func TestBlocksAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		mean := rapid.Float64Range(0.5, 100).Draw(t, "mean")
-		presence := AvailabilityConfig{MeanUpS: mean, MeanDownS: rapid.Float64Range(0.5, 100).Draw(t, "down"), ZonesH: []float64{0, 5}}
+		presence := AvailabilityConfig{MeanUpS: mean, MeanDownS: rapid.Float64Range(0.5, 100).Draw(t, "down"),
+			ZonesH: []float64{0, 5}}
 		presence.Daily = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "daily")
 		fading := FadingConfig{Levels: []float64{1, 2, 3}, MeanS: []float64{mean, 2, 5}}
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -48,9 +50,8 @@ func TestBlocksAnyOrder(t *testing.T) {
 				at := engine.Time(rapid.Int64Range(0, span-1).Draw(t, "t"))
 				value, until := asked[which](at)
 				for _, i := range seen {
-					if i.from <= at && at < i.until && (value != i.value || until != i.until) {
-						t.Fatalf("chain %d at %v: %v until %v, must be %v until %v", which, at, value, until, i.value, i.until)
-					}
+					expect.Must(t, i.from > at || at >= i.until || value == i.value && until == i.until,
+						"chain %d at %v: %v until %v, must be %v until %v", which, at, value, until, i.value, i.until)
 				}
 			}
 		}
@@ -67,8 +68,8 @@ func TestBlocksKeepTheShares(t *testing.T) {
 	const want = 0.75
 	near := func(got, want float64) bool { return math.Abs(got-want) <= 4*math.Sqrt(want*(1-want)/devices) }
 	for name, at := range map[string]func(int, engine.Time) float64{
-		"presence": func(k int, t engine.Time) float64 { up, _ := p.Lookup(Available, k, t); return up },
-		"fading":   func(k int, t engine.Time) float64 { level, _ := f.Level(k, t); return level },
+		"presence": func(k int, instant engine.Time) float64 { up, _ := p.Lookup(Available, k, instant); return up },
+		"fading":   func(k int, instant engine.Time) float64 { level, _ := f.Level(k, instant); return level },
 	} {
 		for _, when := range []engine.Time{brief - 1, brief, brief + 20e9, 5 * brief} {
 			sum, both := 0.0, 0.0
@@ -77,9 +78,8 @@ func TestBlocksKeepTheShares(t *testing.T) {
 				sum += now
 				both += first * now
 			}
-			if share := sum / devices; !near(share, want) {
-				t.Errorf("%s: the share at %v is %v, must be %v", name, when, share, want)
-			}
+			share := sum / devices
+			expect.That(t, near(share, want), "%s: the share at %v is %v, must be %v", name, when, share, want)
 			if together := both / devices; when >= brief && !near(together, want*want) {
 				t.Errorf("%s: the share at 0 and at %v is %v, must be %v", name, when, together, want*want)
 			}
@@ -114,11 +114,9 @@ func TestLookUpAfterCenturies(t *testing.T) {
 	f := newFading(FadingConfig{Levels: []float64{1, 0.5}, MeanS: []float64{1e-3, 1e-3}}, 1, 1)
 	p := NewAvailability(AvailabilityConfig{MeanUpS: 1e-3, MeanDownS: 1e-3, Daily: 0.5, ZonesH: []float64{0}}, 1, 1)
 	for _, at := range []engine.Time{engine.Never / 2, engine.Never - 1, 0, engine.Never - 1} {
-		if _, until := f.Level(0, at); until <= at {
-			t.Errorf("fading: the interval at %v ends at %v", at, until)
-		}
-		if _, until := p.Lookup(Available, 0, at); until <= at {
-			t.Errorf("presence: the interval at %v ends at %v", at, until)
-		}
+		_, until := f.Level(0, at)
+		expect.That(t, until > at, "fading: the interval at %v ends at %v", at, until)
+		_, until = p.Lookup(Available, 0, at)
+		expect.That(t, until > at, "presence: the interval at %v ends at %v", at, until)
 	}
 }

@@ -9,11 +9,18 @@ import (
 // Config is the table [traces] of a scenario: trace files, generated availability, or
 // both for different kinds.
 type Config struct {
-	Files        []string           `toml:"files" doc:"trace files, each with different kinds (docs/traces.md); empty: none"`
-	Assignment   string             `toml:"assignment" doc:"trace of each device: of n traces in a file, \"in-order\" (device k has trace k mod n) or \"random\" (drawn from the seed of the run, and the same number for files with equally many traces)"`
-	Wrap         bool               `toml:"wrap" doc:"whether a trace repeats after its end; false: its last values hold"`
-	Availability AvailabilityConfig `toml:"availability" was:"presence" doc:"generated availability, instead of a trace file"`
-	Fading       FadingConfig       `toml:"fading" doc:"random changes of link rates: a Markov chain"`
+	// trace files, each with different kinds (docs/time.md#traces); empty: none
+	Files []string `toml:"files"`
+	// trace of each device: of n traces in a file, "in-order" (device k has trace k mod n) or
+	// "random" (drawn from the seed of the run, and the same number for files with equally many
+	// traces)
+	Assignment string `toml:"assignment"`
+	// whether a trace repeats after its end; false: its last values hold
+	Wrap bool `toml:"wrap"`
+	// generated availability, instead of a trace file
+	Availability AvailabilityConfig `toml:"availability"`
+	// random changes of link rates: a Markov chain
+	Fading FadingConfig `toml:"fading"`
 }
 
 // Default returns the table without traces. Traces from files repeat.
@@ -42,12 +49,14 @@ func (c *Config) Load() ([]*Set, error) {
 			return nil, err
 		}
 		if s.kinds.Has(GridGPerKWh) {
-			return nil, fmt.Errorf("%s: has %v, of places and not of devices: name the file in energy.grid", file, GridGPerKWh)
+			return nil,
+				fmt.Errorf("%s: has %v, of places and not of devices: name the file in energy.grid", file, GridGPerKWh)
 		}
 		for _, k := range AllKinds() {
 			again := have.Has(k) || k == Available && c.Availability.Generated()
 			if s.kinds.Has(k) && again {
-				return nil, fmt.Errorf("%s: %v has another source (a file or traces.availability): must have one", file, k)
+				return nil,
+					fmt.Errorf("%s: %v has another source (a file or traces.availability): must have one", file, k)
 			}
 		}
 		have |= s.kinds

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -19,12 +20,9 @@ func TestConfigDefaultsAreValidAndTellNothing(t *testing.T) {
 		t.Errorf("the defaults have %v", check.Problems())
 	}
 	sets, err := c.Load()
-	if err != nil || len(sets) > 0 {
-		t.Errorf("loads %v (%v)", sets, err)
-	}
-	if have := c.Source(sets, 1, 10).Kinds(); have != 0 {
-		t.Errorf("the source has %v", have)
-	}
+	expect.That(t, err == nil && len(sets) == 0, "loads %v (%v)", sets, err)
+	have := c.Source(sets, 1, 10).Kinds()
+	expect.That(t, have == 0, "the source has %v", have)
 }
 
 func TestConfigReportsAll(t *testing.T) {
@@ -44,12 +42,12 @@ func TestConfigReportsAll(t *testing.T) {
 		keys = append(keys, p.Key)
 	}
 	want := []string{"traces.files", "traces.assignment",
-		"traces.availability.mean_up_s", "traces.availability.mean_down_s", "traces.availability.daily", "traces.availability.peak_hour", "traces.availability.zones_h",
-		"traces.fading.levels[1]", "traces.fading.levels[2]", "traces.fading.mean_s", "traces.fading.mean_s[1]",
-		"mean_up_s", "mean_down_s", "daily", "peak_hour", "zones_h", "mean_s"}
-	if diff := cmp.Diff(want, keys); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+		"traces.availability.mean_up_s", "traces.availability.mean_down_s", "traces.availability.daily",
+		"traces.availability.peak_hour", "traces.availability.zones_h", "traces.fading.levels[1]",
+		"traces.fading.levels[2]", "traces.fading.mean_s", "traces.fading.mean_s[1]", "mean_up_s", "mean_down_s",
+		"daily", "peak_hour", "zones_h", "mean_s"}
+	diff := cmp.Diff(want, keys)
+	expect.That(t, diff == "", "-want +got:\n%s", diff)
 }
 
 // A source combines two csv files and generated availability.
@@ -62,14 +60,13 @@ func TestConfigSources(t *testing.T) {
 		if name == "b" {
 			rate, speed = "1.024", "2"
 		}
-		capacity += fmt.Sprintf("\n%[1]s,0,down_mbps,%[2]s\n%[1]s,0,up_mbps,%[2]s\n%[1]s,0,speed,%[3]s\n%[1]s,86400,end,", name, rate, speed)
+		capacity += fmt.Sprintf(
+			"\n%[1]s,0,down_mbps,%[2]s\n%[1]s,0,up_mbps,%[2]s\n%[1]s,0,speed,%[3]s\n%[1]s,86400,end,", name, rate,
+			speed)
 	}
 	c.Files = []string{filetest.New(t, "c.csv", capacity), battery}
 	c.Availability.MeanUpS, c.Availability.MeanDownS = 100, 100
-	sets, err := c.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sets := expect.Value(c.Load())(t)
 	s := c.Source(sets, 3, 10)
 	if got := s.Kinds().String(); got != "available, battery_level, down_mbps, up_mbps, speed" {
 		t.Errorf("the source has %s", got)
@@ -88,7 +85,8 @@ func TestConfigSources(t *testing.T) {
 		{BatteryLevel, 7, 150e9, 0.5, 200e9},
 	} {
 		if value, until := s.Lookup(want.k, want.device, want.at); value != want.value || until != want.until {
-			t.Errorf("%v of device %d at %v: %v until %v, must be %v until %v", want.k, want.device, want.at, value, until, want.value, want.until)
+			t.Errorf("%v of device %d at %v: %v until %v, must be %v until %v", want.k, want.device, want.at, value,
+				until, want.value, want.until)
 		}
 	}
 	for device := range 10 {
@@ -97,9 +95,7 @@ func TestConfigSources(t *testing.T) {
 		if up, until := s.Available(device, hour); up != (x == 1) || until != y {
 			t.Errorf("device %d is available: %v until %v, must be %v until %v", device, up, until, x, y)
 		}
-		if a != x || b != y {
-			t.Errorf("device %d: %v until %v, must be %v until %v", device, a, b, x, y)
-		}
+		expect.That(t, a == x && b == y, "device %d: %v until %v, must be %v until %v", device, a, b, x, y)
 	}
 	// The combined source repeats like its parts: a thousand periods give a thousand
 	// times the area of one.
@@ -107,9 +103,7 @@ func TestConfigSources(t *testing.T) {
 		t.Errorf("area %v, must be 75000", got)
 	}
 	defer func() {
-		if recover() == nil {
-			t.Error("a kind that is not there is answered")
-		}
+		expect.That(t, recover() != nil, "a kind that is not there is answered")
 	}()
 	s.Lookup(Charging, 0, 0)
 }
@@ -117,14 +111,11 @@ func TestConfigSources(t *testing.T) {
 func TestConfigHoldsWithoutWrap(t *testing.T) {
 	c := Default()
 	c.Wrap = false
-	c.Files = []string{filetest.New(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")}
-	sets, err := c.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if value, until := c.Source(sets, 3, 1).Lookup(BatteryLevel, 0, 130e9); value != 0.5 || until != engine.Never {
-		t.Errorf("%v until %v, must be 0.5 forever", value, until)
-	}
+	c.Files =
+		[]string{filetest.New(t, "b.csv", csvHeader+"\na,0,battery_level,1\na,50,battery_level,0.5\na,100,end,\n")}
+	sets := expect.Value(c.Load())(t)
+	value, until := c.Source(sets, 3, 1).Lookup(BatteryLevel, 0, 130e9)
+	expect.That(t, value == 0.5 && until == engine.Never, "%v until %v, must be 0.5 forever", value, until)
 }
 
 func TestConfigLoadRefuses(t *testing.T) {
@@ -135,25 +126,27 @@ func TestConfigLoadRefuses(t *testing.T) {
 		want   string
 	}{
 		{[]string{"none.csv"}, 0, "none.csv: no such file"},
-		{[]string{filetest.New(t, "x.csv", one), filetest.New(t, "y.csv", one)}, 0, "y.csv: available has another source"},
-		{[]string{filetest.New(t, "x.csv", one)}, 5, "x.csv: available has another source (a file or traces.availability)"},
+		{[]string{filetest.New(t, "x.csv", one), filetest.New(t, "y.csv", one)}, 0,
+			"y.csv: available has another source"},
+		{[]string{filetest.New(t, "x.csv", one)}, 5,
+			"x.csv: available has another source (a file or traces.availability)"},
 		{[]string{filetest.New(t, "x.csv", csvHeader+"\n")}, 0, "x.csv: has a header but no rows"},
-		{[]string{filetest.New(t, "x.json", `{"a": 1}`)}, 0, "x.json: is not a trace: must be a csv with the header device,time_s,kind,value or a csv of Electricity Maps; python -m pyfedsim.traces converts files of FedScale and FLASH"},
-		{[]string{filetest.New(t, "x.csv", mapsHeader+mapsRow+strings.Replace(mapsRow, "00:", "01:", 1))}, 0, "x.csv: has grid_g_per_kwh, of places and not of devices"},
+		{[]string{filetest.New(t, "x.json", `{"a": 1}`)}, 0,
+			"x.json: is not a trace: must be a csv with the header device,time_s,kind,value or a csv of Electricity " +
+				"Maps; python -m pyfedsim.traces converts files of FedScale and FLASH"},
+		{[]string{filetest.New(t, "x.csv", mapsHeader+mapsRow+strings.Replace(mapsRow, "00:", "01:", 1))}, 0,
+			"x.csv: has grid_g_per_kwh, of places and not of devices"},
 	} {
 		d := Default()
 		d.Files, d.Availability.MeanUpS = c.files, c.meanUp
-		if _, err := d.Load(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, must say %q", c.files, err, c.want)
-		}
+		_, err := d.Load()
+		expect.That(t, err != nil && strings.Contains(err.Error(), c.want), "%v: %v, must say %q", c.files, err, c.want)
 	}
 }
 
 func TestPlugged(t *testing.T) {
-	j, err := Combine(NewView(only(t, 100, Charging, Step{0, 0}, Step{30, 1}, Step{60, 0}), InOrder, 0, true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := expect.Value(Combine(NewView(only(t, 100, Charging, Step{0, 0}, Step{30, 1}, Step{60, 0}), InOrder, 0, true)))(
+		t)
 	for at, want := range map[engine.Time]struct {
 		plugged bool
 		change  engine.Time
@@ -166,9 +159,8 @@ func TestPlugged(t *testing.T) {
 
 func TestJoinRefusesTwoOfAKind(t *testing.T) {
 	a := NewAvailability(SynthesisDefaults().Availability, 1, 1)
-	if _, err := Combine(a, a); err == nil || err.Error() != "available has two sources: must have one" {
-		t.Errorf("got %v", err)
-	}
+	_, err := Combine(a, a)
+	expect.That(t, err != nil && err.Error() == "available has two sources: must have one", "got %v", err)
 }
 
 func TestSynthesisReportsAll(t *testing.T) {
@@ -177,16 +169,17 @@ func TestSynthesisReportsAll(t *testing.T) {
 	if s.Validate(check); len(check.Problems()) > 0 {
 		t.Errorf("the defaults have %v", check.Problems())
 	}
-	s = Synthesis{Availability: DefaultAvailability(), ChargeH: -1, PlugHour: -1, ChargeSpreadH: 13, DownMbps: -1, UpMbps: -1, RateCV: -1}
+	s = Synthesis{Availability: DefaultAvailability(), ChargeH: -1, PlugHour: -1, ChargeSpreadH: 13, DownMbps: -1,
+		UpMbps: -1, RateCV: -1}
 	s.Validate(check)
 	var keys []string
 	for _, p := range check.Problems() {
 		keys = append(keys, p.Key)
 	}
-	want := []string{"devices", "days", "mean_up_s", "charge_h", "plug_hour", "charge_spread_h", "down_mbps", "up_mbps", "rate_cv", "rate_s"}
-	if diff := cmp.Diff(want, keys); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	want := []string{"devices", "days", "mean_up_s", "charge_h", "plug_hour", "charge_spread_h", "down_mbps", "up_mbps",
+		"rate_cv", "rate_s"}
+	diff := cmp.Diff(want, keys)
+	expect.That(t, diff == "", "-want +got:\n%s", diff)
 }
 
 // Generated traces have the configured means. For 400 devices and 30 days, the share of
@@ -197,18 +190,15 @@ func TestSynthesisMeans(t *testing.T) {
 	s := SynthesisDefaults()
 	s.Devices, s.Days, s.ChargeH, s.DownMbps, s.UpMbps = 400, 30, 7, 20, 5
 	s.Availability.Daily, s.Availability.ZonesH = 0, []float64{-8, 0, 5.5}
-	stats, err := Summarize(Synthesize(s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stats := expect.Value(Summarize(Synthesize(s)))(t)
 	for i, want := range []struct {
 		kind  Kind
 		mean  float64
 		error float64
-	}{{Available, 2. / (2 + 6), 0.006}, {Charging, 7.0 / 24, 0.002}, {DownMbps, 20, 20 * 0.003}, {UpMbps, 5, 5 * 0.003}} {
+	}{{Available, 2. / (2 + 6), 0.006}, {Charging, 7.0 / 24, 0.002}, {DownMbps, 20, 20 * 0.003},
+		{UpMbps, 5, 5 * 0.003}} {
 		k := stats.Kinds[i]
-		if k.Kind != want.kind || k.Mean < want.mean-want.error || k.Mean > want.mean+want.error {
-			t.Errorf("%v has mean %v: must be %v %v within %v", k.Kind, k.Mean, want.kind, want.mean, want.error)
-		}
+		expect.That(t, k.Kind == want.kind && k.Mean >= want.mean-want.error && k.Mean <= want.mean+want.error,
+			"%v has mean %v: must be %v %v within %v", k.Kind, k.Mean, want.kind, want.mean, want.error)
 	}
 }

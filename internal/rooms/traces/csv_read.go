@@ -23,7 +23,7 @@ const (
 	csvEnd    = "end"
 )
 
-// CSV reads traces in fedsim's own format (docs/traces.md). After the header
+// CSV reads traces in fedsim's own format (docs/time.md#traces). After the header
 // device,time_s,kind,value, each device has its change points in order of time, each
 // kind from time 0 on, and a row of kind end without a value at the end of its trace.
 // name is for messages. The reader streams: it holds one device and the names so far.
@@ -65,54 +65,56 @@ type csvReader struct {
 }
 
 // at returns an error at a column of the current line.
-func (p *csvReader) at(column int, format string, arguments ...any) error {
-	return &ParseError{File: p.name, Line: p.line, Column: column, Problem: fmt.Sprintf(format, arguments...)}
+func (c *csvReader) at(column int, format string, arguments ...any) error {
+	return &ParseError{File: c.name, Line: c.line, Column: column, Problem: fmt.Sprintf(format, arguments...)}
 }
 
 // next returns the next line without its line break, or io.EOF after the last.
-func (p *csvReader) next() ([]byte, error) {
-	line, err := p.lines.ReadSlice('\n')
+func (c *csvReader) next() ([]byte, error) {
+	line, err := c.lines.ReadSlice('\n')
 	if len(line) > 0 {
-		p.line++
+		c.line++
 	}
 	switch {
 	case err == bufio.ErrBufferFull:
-		return nil, p.at(0, "the line has more than %d bytes", maxLine)
+		return nil, c.at(0, "the line has more than %d bytes", maxLine)
 	case err == io.EOF && len(line) == 0:
 		return nil, io.EOF
 	case err != nil && err != io.EOF:
-		return nil, &ParseError{File: p.name, Line: p.line, Problem: "cannot be read", Err: err}
+		return nil, &ParseError{File: c.name, Line: c.line, Problem: "cannot be read", Err: err}
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 }
 
-func (p *csvReader) header() error {
-	line, err := p.next()
+func (c *csvReader) header() error {
+	line, err := c.next()
 	if err == io.EOF {
-		return &ParseError{File: p.name, Problem: fmt.Sprintf("the file is empty: must have the header %s", csvHeader)}
+		return &ParseError{File: c.name, Problem: fmt.Sprintf("the file is empty: must have the header %s", csvHeader)}
 	}
 	if err != nil {
 		return err
 	}
 	if got := string(line); got != csvHeader {
-		return p.at(1, "the header is %q, must be %s", quote.Cut(got), csvHeader)
+		return c.at(1, "the header is %q, must be %s", quote.Cut(got), csvHeader)
 	}
 	return nil
 }
 
 // device reads the rows of the next device into p.trace. It returns done if there is
 // none.
-func (p *csvReader) device() (done bool, err error) {
+func (c *csvReader) device() (done bool, err error) {
 	begun := false
 	for {
-		line, err := p.next()
+		line, err := c.next()
 		if err == io.EOF {
 			if begun {
-				p.line++
-				return false, p.at(0, "the file ends within the trace of device %q: its last row must be of kind %s and say when the trace ends", p.trace.Name, csvEnd)
+				c.line++
+				return false,
+					c.at(0, "the file ends within the trace of device %q: its last row must be of kind %s and say "+
+						"when the trace ends", c.trace.Name, csvEnd)
 			}
-			if p.rules.first == "" {
-				return false, &ParseError{File: p.name, Problem: "has a header but no rows", Err: ErrEmpty}
+			if c.rules.first == "" {
+				return false, &ParseError{File: c.name, Problem: "has a header but no rows", Err: ErrEmpty}
 			}
 			return true, nil
 		}
@@ -120,17 +122,19 @@ func (p *csvReader) device() (done bool, err error) {
 			return false, err
 		}
 		var row csvRow
-		if err := p.split(line, &row); err != nil {
+		if err := c.split(line, &row); err != nil {
 			return false, err
 		}
 		if !begun {
 			begun = true
-			p.last = 0
-			p.trace.reset(string(row.device), 0)
-		} else if string(row.device) != p.trace.Name {
-			return false, p.at(1, "device %q begins within the trace of device %q: its last row must be of kind %s and say when the trace ends", quote.Cut(string(row.device)), p.trace.Name, csvEnd)
+			c.last = 0
+			c.trace.reset(string(row.device), 0)
+		} else if string(row.device) != c.trace.Name {
+			return false,
+				c.at(1, "device %q begins within the trace of device %q: its last row must be of kind %s and say "+
+					"when the trace ends", quote.Cut(string(row.device)), c.trace.Name, csvEnd)
 		}
-		ended, err := p.row(&row)
+		ended, err := c.row(&row)
 		if err != nil {
 			return false, err
 		}
@@ -145,14 +149,14 @@ type csvRow struct {
 	column                    [4]int
 }
 
-func (p *csvReader) split(line []byte, row *csvRow) error {
+func (c *csvReader) split(line []byte, row *csvRow) error {
 	fields := [4]*[]byte{&row.device, &row.time, &row.kind, &row.value}
 	rest, column := line, 1
 	for i, field := range fields {
 		row.column[i] = column
 		text, after, more := bytes.Cut(rest, []byte(","))
 		if more != (i < len(fields)-1) {
-			return p.at(1, "the row has %d fields, must have 4: %s", bytes.Count(line, []byte(","))+1, csvHeader)
+			return c.at(1, "the row has %d fields, must have 4: %s", bytes.Count(line, []byte(","))+1, csvHeader)
 		}
 		column += len(text) + 1
 		*field, rest = bytes.TrimSpace(text), after
@@ -161,69 +165,74 @@ func (p *csvReader) split(line []byte, row *csvRow) error {
 }
 
 // row reads a row of the current device and reports whether it was the last one.
-func (p *csvReader) row(row *csvRow) (ended bool, err error) {
-	r := &p.trace
+func (c *csvReader) row(row *csvRow) (ended bool, err error) {
+	r := &c.trace
 	at, problem := parseTime(string(row.time))
 	if problem != "" {
-		return false, p.at(row.column[1], "time_s = %q: %s", quote.Cut(string(row.time)), problem)
+		return false, c.at(row.column[1], "time_s = %q: %s", quote.Cut(string(row.time)), problem)
 	}
-	if at < p.last {
-		return false, p.at(row.column[1], "time_s = %s comes after %s: the rows of a device must be in order of time", formatTime(nil, at), formatTime(nil, p.last))
+	if at < c.last {
+		return false,
+			c.at(row.column[1], "time_s = %s comes after %s: the rows of a device must be in order of time",
+				formatTime(nil, at), formatTime(nil, c.last))
 	}
-	p.last = at
+	c.last = at
 	if string(row.kind) == csvEnd {
-		return true, p.end(at, row)
+		return true, c.end(at, row)
 	}
 	k := slices.Index(kindNames[:], string(row.kind))
 	if k < 0 {
-		return false, p.unknownKind(row)
+		return false, c.unknownKind(row)
 	}
 	kind := Kind(k)
 	steps := r.Steps[kind]
 	switch n := len(steps); {
 	case n == 0 && at != 0:
-		return false, p.at(row.column[1], "%v begins at %s s: the first row of a kind must be at time 0", kind, formatTime(nil, at))
+		return false,
+			c.at(row.column[1], "%v begins at %s s: the first row of a kind must be at time 0", kind,
+				formatTime(nil, at))
 	case n > 0 && at <= steps[n-1].At:
-		return false, p.at(row.column[1], "%v has two rows at %s s: must have one", kind, formatTime(nil, at))
+		return false, c.at(row.column[1], "%v has two rows at %s s: must have one", kind, formatTime(nil, at))
 	}
 	value, parseErr := input.Number(string(row.value))
 	if parseErr != nil {
-		return false, p.at(row.column[3], "value = %q: must be a number", quote.Cut(string(row.value)))
+		return false, c.at(row.column[3], "value = %q: must be a number", quote.Cut(string(row.value)))
 	}
 	if problem := kind.refuse(value); problem != "" {
-		return false, p.at(row.column[3], "value = %s of %v: %s", quote.Cut(string(row.value)), kind, problem)
+		return false, c.at(row.column[3], "value = %s of %v: %s", quote.Cut(string(row.value)), kind, problem)
 	}
 	r.add(kind, at, value)
 	return false, nil
 }
 
 // end completes the trace of the current device.
-func (p *csvReader) end(at engine.Time, row *csvRow) error {
+func (c *csvReader) end(at engine.Time, row *csvRow) error {
 	if len(row.value) > 0 {
-		return p.at(row.column[3], "value = %q: must be empty in a row of kind %s", quote.Cut(string(row.value)), csvEnd)
+		return c.at(row.column[3], "value = %q: must be empty in a row of kind %s", quote.Cut(string(row.value)),
+			csvEnd)
 	}
-	p.trace.Span = at
-	if err := p.trace.Check(); err != nil {
-		return p.at(1, "%v", err)
+	c.trace.Span = at
+	if err := c.trace.Check(); err != nil {
+		return c.at(1, "%v", err)
 	}
-	if err := p.rules.admit(&p.trace); err != nil {
-		return p.at(1, "%v", err)
+	if err := c.rules.admit(&c.trace); err != nil {
+		return c.at(1, "%v", err)
 	}
 	return nil
 }
 
-func (p *csvReader) unknownKind(row *csvRow) error {
+func (c *csvReader) unknownKind(row *csvRow) error {
 	names := append(kindNames[:len(kindNames):len(kindNames)], csvEnd)
 	text := fmt.Sprintf("kind = %q: must be one of %s", quote.Cut(string(row.kind)), strings.Join(names, ", "))
 	if near := config.Nearest(quote.Cut(string(row.kind)), names); near != "" {
 		text += fmt.Sprintf(" (did you mean %s?)", near)
 	}
-	return p.at(row.column[2], "%s", text)
+	return c.at(row.column[2], "%s", text)
 }
 
 // parseTime parses seconds to the nanosecond: exactly with at most nine decimals,
 // otherwise rounded to the nearest.
-func parseTime(text string) (t engine.Time, problem string) {
+func parseTime(text string) (at engine.Time, problem string) {
 	whole, decimals, _ := strings.Cut(text, ".")
 	if len(whole) <= 10 && len(decimals) <= 9 && digits(whole) && digits(decimals) && len(whole)+len(decimals) > 0 {
 		var n uint64
@@ -263,12 +272,12 @@ func digits(s string) bool {
 }
 
 // seconds returns s to the nearest nanosecond, or the reason why it is invalid.
-func seconds(s float64) (t engine.Time, problem string) {
+func seconds(s float64) (at engine.Time, problem string) {
 	if math.IsNaN(s) || s < 0 {
 		return 0, "must not be negative"
 	}
-	if t = engine.FromSeconds(s); t == engine.Never {
+	if at = engine.FromSeconds(s); at == engine.Never {
 		return 0, tooLate
 	}
-	return t, ""
+	return at, ""
 }

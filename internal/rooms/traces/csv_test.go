@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -19,9 +20,7 @@ import (
 func written(t testing.TB, seq Sequence) string {
 	t.Helper()
 	var b strings.Builder
-	if err := WriteCSV(&b, seq); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, WriteCSV(&b, seq))
 	return b.String()
 }
 
@@ -39,16 +38,14 @@ b c,9223372036.854775806,end,
 // collected is Collect that must not fail.
 func collected(t filetest.T, seq Sequence) *Set {
 	t.Helper()
-	set, err := Collect(seq)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := expect.Value(Collect(seq))(t)
 	return set
 }
 
 func TestCSVRoundTrip(t *testing.T) {
 	set := collected(t, CSV(strings.NewReader(goodCSV), "x.csv"))
-	if set.Len() != 2 || set.Kinds().String() != "available, down_mbps" || set.Name(1) != "b c" || set.spans[0] != 24*hour {
+	if set.Len() != 2 || set.Kinds().String() != "available, down_mbps" || set.Name(1) != "b c" ||
+		set.spans[0] != 24*hour {
 		t.Errorf("read %d traces of %v, %q, %v", set.Len(), set.Kinds(), set.Name(1), set.spans[0])
 	}
 	if diff := cmp.Diff(goodCSV, written(t, set.Traces())); diff != "" {
@@ -65,9 +62,8 @@ func TestCSVRoundTrip(t *testing.T) {
 		strings.ReplaceAll(goodCSV, ",28800,", ",2.88e4,"),
 		strings.Replace(goodCSV, "a,28800", "a,100,available,0\na,28800", 1), // changes nothing
 	} {
-		if diff := cmp.Diff(goodCSV, written(t, CSV(strings.NewReader(other), "x.csv"))); diff != "" {
-			t.Errorf("of %q (-good +read):\n%s", other, diff)
-		}
+		diff := cmp.Diff(goodCSV, written(t, CSV(strings.NewReader(other), "x.csv")))
+		expect.That(t, diff == "", "of %q (-good +read):\n%s", other, diff)
 	}
 }
 
@@ -89,29 +85,24 @@ func TestRoundTripRandom(t *testing.T) {
 			}
 			all = append(all, r)
 		}
-		set, err := Collect(func(yield func(*Trace, error) bool) {
+		set := expect.Value(Collect(func(yield func(*Trace, error) bool) {
 			for _, r := range all {
 				if !yield(r, nil) {
 					return
 				}
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		var b bytes.Buffer
-		if err := WriteCSV(&b, set.Traces()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, WriteCSV(&b, set.Traces()))
 		again := collected(t, CSV(&b, "x.csv"))
 		if diff := cmp.Diff(set, again, cmp.AllowUnexported(Set{}, series{})); diff != "" {
 			t.Fatalf("-written +read:\n%s", diff)
 		}
 		i := 0
 		for r := range again.Traces() {
-			if diff := cmp.Diff(all[i].Steps, r.Steps, cmp.Transformer("", func(s []Step) []Step { return append([]Step{}, s...) })); diff != "" {
-				t.Fatalf("device %d (-made +read):\n%s", i, diff)
-			}
+			diff := cmp.Diff(all[i].Steps, r.Steps,
+				cmp.Transformer("", func(s []Step) []Step { return append([]Step{}, s...) }))
+			expect.Must(t, diff == "", "device %d (-made +read):\n%s", i, diff)
 			i++
 		}
 	})
@@ -121,7 +112,8 @@ func TestBadCSV(t *testing.T) {
 	const head = csvHeader + "\n"
 	for _, c := range []struct{ text, want string }{
 		{"", "x.csv: the file is empty: must have the header device,time_s,kind,value"},
-		{"device,time,kind,value\n", `x.csv:1:1: the header is "device,time,kind,value", must be device,time_s,kind,value`},
+		{"device,time,kind,value\n",
+			`x.csv:1:1: the header is "device,time,kind,value", must be device,time_s,kind,value`},
 		{head, "x.csv: has a header but no rows: no traces: must have at least one device"},
 		{head + "a,0,available\n", "x.csv:2:1: the row has 3 fields, must have 4: device,time_s,kind,value"},
 		{head + "a,0,available,1,2\n", "x.csv:2:1: the row has 5 fields, must have 4: device,time_s,kind,value"},
@@ -129,27 +121,38 @@ func TestBadCSV(t *testing.T) {
 		{head + "a,-1,available,1\n", `x.csv:2:3: time_s = "-1": must not be negative`},
 		{head + "a,1e10,available,1\n", `x.csv:2:3: time_s = "1e10": must be below 9223372036 s, 292 years`},
 		{head + "a,NaN,available,1\n", `x.csv:2:3: time_s = "NaN": must be a number of seconds`},
-		{head + "a,0,avialable,1\n", `x.csv:2:5: kind = "avialable": must be one of available, charging, battery_level, down_mbps, up_mbps, speed, grid_g_per_kwh, end (did you mean available?)`},
+		{head + "a,0,avialable,1\n", `x.csv:2:5: kind = "avialable": must be one of available, charging, ` +
+			`battery_level, down_mbps, up_mbps, speed, grid_g_per_kwh, end (did you mean available?)`},
 		{head + "a,5,available,1\n", "x.csv:2:3: available begins at 5 s: the first row of a kind must be at time 0"},
 		{head + "a,0,available,1\na,0,available,0\n", "x.csv:3:3: available has two rows at 0 s: must have one"},
-		{head + "a,0,available,1\na,7,available,0\na,6,available,1\n", "x.csv:4:3: time_s = 6 comes after 7: the rows of a device must be in order of time"},
+		{head + "a,0,available,1\na,7,available,0\na,6,available,1\n",
+			"x.csv:4:3: time_s = 6 comes after 7: the rows of a device must be in order of time"},
 		{head + "a,0,available,2\n", "x.csv:2:15: value = 2 of available: must be 0 (off) or 1 (on)"},
-		{head + "a,0,battery_level,80\n", "x.csv:2:19: value = 80 of battery_level: must be in [0, 1], a share of full"},
+		{head + "a,0,battery_level,80\n",
+			"x.csv:2:19: value = 80 of battery_level: must be in [0, 1], a share of full"},
 		{head + "a,0,down_mbps,-3\n", "x.csv:2:15: value = -3 of down_mbps: must be in [0, 1e12]"},
 		{head + "a,0,down_mbps,inf\n", `x.csv:2:15: value = "inf": must be a number`},
 		{head + "a,0,down_mbps,0x1p4\n", `x.csv:2:15: value = "0x1p4": must be a number`},
 		{head + "a,1_0,down_mbps,1\n", `x.csv:2:3: time_s = "1_0": must be a number of seconds`},
 		{head + "a,0,down_mbps,\n", `x.csv:2:15: value = "": must be a number`},
-		{head + "a,0,available,1\n", `x.csv:3: the file ends within the trace of device "a": its last row must be of kind end and say when the trace ends`},
-		{head + "a,0,available,1\nb,0,available,1\n", `x.csv:3:1: device "b" begins within the trace of device "a": its last row must be of kind end and say when the trace ends`},
+		{head + "a,0,available,1\n",
+			`x.csv:3: the file ends within the trace of device "a": its last row must be of kind end and say when ` +
+				`the trace ends`},
+		{head + "a,0,available,1\nb,0,available,1\n", `x.csv:3:1: device "b" begins within the trace of device "a": ` +
+			`its last row must be of kind end and say when the trace ends`},
 		{head + "a,0,available,1\na,9,end,1\n", `x.csv:3:9: value = "1": must be empty in a row of kind end`},
-		{head + "a,0,available,1\na,9,available,0\na,9,end,\n", `x.csv:4:1: device "a": available changes at 9s: must be before the end of the trace, 9s`},
+		{head + "a,0,available,1\na,9,available,0\na,9,end,\n",
+			`x.csv:4:1: device "a": available changes at 9s: must be before the end of the trace, 9s`},
 		{head + "a,9,end,\n", `x.csv:2:1: device "a": has no steps: must have at least one`},
-		{head + "a,0,available,1\na,0,end,\n", `x.csv:3:1: device "a": its trace ends after 0s: must be positive and finite`},
+		{head + "a,0,available,1\na,0,end,\n",
+			`x.csv:3:1: device "a": its trace ends after 0s: must be positive and finite`},
 		{head + ",0,available,1\n,9,end,\n", `x.csv:3:1: the device's name is empty`},
-		{head + "\"a\",0,available,1\n\"a\",9,end,\n", `x.csv:3:1: the device's name "\"a\"" must not contain a comma, a quote or a line break`},
-		{head + "a,0,available,1\na,9,end,\na,0,available,1\na,9,end,\n", `x.csv:5:1: device "a": has two traces: must have one, with consecutive rows`},
-		{head + "a,0,available,1\na,9,end,\nb,0,speed,1\nb,9,end,\n", `x.csv:5:1: device "b": has speed, and device "a" has available: all devices must have the same kinds`},
+		{head + "\"a\",0,available,1\n\"a\",9,end,\n",
+			`x.csv:3:1: the device's name "\"a\"" must not contain a comma, a quote or a line break`},
+		{head + "a,0,available,1\na,9,end,\na,0,available,1\na,9,end,\n",
+			`x.csv:5:1: device "a": has two traces: must have one, with consecutive rows`},
+		{head + "a,0,available,1\na,9,end,\nb,0,speed,1\nb,9,end,\n",
+			`x.csv:5:1: device "b": has speed, and device "a" has available: all devices must have the same kinds`},
 		{head + strings.Repeat("a", maxLine+1), "x.csv:2: the line has more than 65536 bytes"},
 	} {
 		_, err := Collect(CSV(strings.NewReader(c.text), "x.csv"))
@@ -157,9 +160,8 @@ func TestBadCSV(t *testing.T) {
 			t.Errorf("%.60q:\n got %v\nwant %s", c.text, err, c.want)
 			continue
 		}
-		if _, ok := errors.AsType[*ParseError](err); !ok {
-			t.Errorf("%.60q: the error is a %T", c.text, err)
-		}
+		_, ok := errors.AsType[*ParseError](err)
+		expect.That(t, ok, "%.60q: the error is a %T", c.text, err)
 	}
 }
 
@@ -216,9 +218,8 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		set, err := Collect(CSV(bytes.NewReader(data), "x.csv"))
 		if err != nil {
-			if _, ok := errors.AsType[*ParseError](err); !ok {
-				t.Fatalf("%v is no *ParseError", err)
-			}
+			_, ok := errors.AsType[*ParseError](err)
+			expect.Must(t, ok, "%v is no *ParseError", err)
 			return
 		}
 		// A row has at least 5 bytes and makes at most one change point.
@@ -226,16 +227,11 @@ func FuzzCSV(f *testing.F) {
 		for k := range set.series {
 			points += len(set.series[k].times)
 		}
-		if points > len(data)/5 {
-			t.Fatalf("%d points of %d bytes", points, len(data))
-		}
+		expect.Must(t, points <= len(data)/5, "%d points of %d bytes", points, len(data))
 		var b bytes.Buffer
-		if err := WriteCSV(&b, set.Traces()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, WriteCSV(&b, set.Traces()))
 		again := collected(t, CSV(&b, "x.csv"))
-		if diff := cmp.Diff(set, again, cmp.AllowUnexported(Set{}, series{})); diff != "" {
-			t.Fatalf("-read +read again:\n%s", diff)
-		}
+		diff := cmp.Diff(set, again, cmp.AllowUnexported(Set{}, series{}))
+		expect.Must(t, diff == "", "-read +read again:\n%s", diff)
 	})
 }

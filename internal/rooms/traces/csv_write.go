@@ -63,11 +63,11 @@ func writeDevice(out *bufio.Writer, r *Trace, row []byte) ([]byte, error) {
 	}
 }
 
-// formatTime appends t in seconds, exactly.
-func formatTime(to []byte, t engine.Time) []byte {
+// formatTime appends an instant in seconds, exactly.
+func formatTime(to []byte, at engine.Time) []byte {
 	const second = 1e9
-	to = strconv.AppendInt(to, int64(t)/second, 10)
-	if rest := int64(t) % second; rest != 0 {
+	to = strconv.AppendInt(to, int64(at)/second, 10)
+	if rest := int64(at) % second; rest != 0 {
 		decimals := strconv.FormatInt(second+rest, 10)[1:]
 		to = append(append(to, '.'), strings.TrimRight(decimals, "0")...)
 	}

@@ -12,7 +12,7 @@
 // reads a set, [Availability] generates intervals, and a [Combined] joins sources;
 // [Fading] multiplies rates. A look-up may go forward or back in time by any amount.
 // [Config] is the table [traces] of a scenario. Intervals are half-open: the new value
-// holds at the instant of a change (docs/traces.md).
+// holds at the instant of a change (docs/time.md#traces).
 //
 // Times are in nanoseconds of virtual time, rates in 10^6 bit/s. The package must not
 // know of data, models, algorithms or rounds, or how a device responds to its trace.

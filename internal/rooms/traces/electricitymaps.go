@@ -22,6 +22,10 @@ const (
 	mapsLCA   = "carbon intensity gco₂eq/kwh (lca)"
 )
 
+func init() {
+	foreign = append(foreign, format{mapsTime, "a csv of Electricity Maps", ElectricityMaps})
+}
+
 // ElectricityMaps reads the csv files that Electricity Maps exports, with a row for each zone and
 // hour. Every zone becomes a trace of [GridGPerKWh] over the life cycle of the plants, with the id
 // of the zone as its name. Time 0 is the first row of the file, in UTC, and each zone begins there.
@@ -83,7 +87,8 @@ func (m *mapsReader) header() error {
 	}
 	m.at, m.zone, m.value = find(strings.ToLower(mapsTime)), find(mapsZone), find(mapsCycle, mapsLCA)
 	if min(m.at, m.zone, m.value) < 0 {
-		return m.fail("the header must have the columns %s, Zone id and Carbon intensity gCO₂eq/kWh (Life cycle)", mapsTime)
+		return m.fail("the header must have the columns %s, Zone id and Carbon intensity gCO₂eq/kWh (Life cycle)",
+			mapsTime)
 	}
 	return nil
 }
@@ -118,17 +123,23 @@ func (m *mapsReader) row() (more bool, err error) {
 			}
 		}
 		if at != 0 {
-			return false, m.fail("zone %q begins at %s: must begin with the first row of the file, at %s", quote.Cut(zone), row[m.at], m.origin.Format(time.DateTime))
+			return false,
+				m.fail("zone %q begins at %s: must begin with the first row of the file, at %s", quote.Cut(zone),
+					row[m.at], m.origin.Format(time.DateTime))
 		}
 		m.trace = Trace{Name: zone}
 		m.step = 0
 	case at <= m.last:
-		return false, m.fail("%s of zone %q comes after another row of that or a later time: times must increase", row[m.at], quote.Cut(zone))
+		return false,
+			m.fail("%s of zone %q comes after another row of that or a later time: times must increase", row[m.at],
+				quote.Cut(zone))
 	default:
 		step := at - m.last
 		if m.step > 0 && max(step, m.step) > min(step, m.step)*3/2 {
-			return false, m.fail("%s of zone %q comes %v after the row before it, which comes %v after its own: a row is missing, and an intensity lasts until the next",
-				row[m.at], quote.Cut(zone), step, m.step)
+			return false,
+				m.fail("%s of zone %q comes %v after the row before it, which comes %v after its own: "+
+					"a row is missing, and an intensity lasts until the next",
+					row[m.at], quote.Cut(zone), step, m.step)
 		}
 		m.step = step
 	}
@@ -140,7 +151,8 @@ func (m *mapsReader) row() (more bool, err error) {
 // close ends the open zone.
 func (m *mapsReader) close() error {
 	if m.step == 0 {
-		return m.fail("zone %q has one row: must have at least two, since a row lasts until the next", quote.Cut(m.trace.Name))
+		return m.fail("zone %q has one row: must have at least two, since a row lasts until the next",
+			quote.Cut(m.trace.Name))
 	}
 	m.trace.Span = m.last.Add(m.step)
 	if err := m.trace.Check(); err != nil {

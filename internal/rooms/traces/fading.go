@@ -25,24 +25,25 @@ type fade struct {
 	place       uint64 // number of the interval in its block << 8 | its level; until = 0: no interval
 }
 
-func (i fade) number() int { return int(i.place >> 8) }
-func (i fade) level() int  { return int(i.place & 0xff) }
+func (f fade) number() int { return int(f.place >> 8) }
+func (f fade) level() int  { return int(f.place & 0xff) }
 
 // newFading returns the fading of a number of devices for a seed. The configuration must
 // be valid and have levels.
 func newFading(c FadingConfig, seed uint64, devices int) *Fading {
-	return &Fading{blocks: newBlocks(seed, rng.Fading, c.mean()), config: c, shares: c.shares(), at: make([]fade, devices)}
+	return &Fading{blocks: newBlocks(seed, rng.Fading, c.mean()), config: c, shares: c.shares(),
+		at: make([]fade, devices)}
 }
 
-// Level returns the factor of the usual rates of a device's link at t, and the next
+// Level returns the factor of the usual rates of a device's link at an instant, and the next
 // instant at which it may change, or engine.Never. It does not depend on earlier calls
 // and does not allocate.
-func (f *Fading) Level(device int, t engine.Time) (factor float64, until engine.Time) {
+func (f *Fading) Level(device int, at engine.Time) (factor float64, until engine.Time) {
 	i := &f.at[device]
-	if i.until == 0 || t < i.from || t >= i.until && i.from < f.start(t) {
-		*i = f.first(device, f.start(t))
+	if i.until == 0 || at < i.from || at >= i.until && i.from < f.start(at) {
+		*i = f.first(device, f.start(at))
 	}
-	for t >= i.until && i.until != engine.Never {
+	for at >= i.until && i.until != engine.Never {
 		*i = f.next(device, *i)
 	}
 	return f.config.Levels[i.level()], i.until

@@ -16,8 +16,11 @@ import (
 // where n_i is the number of neighbors of level i. The initial level has this
 // distribution.
 type FadingConfig struct {
-	Levels []float64 `toml:"levels" doc:"factors of both rates of a link, such as [1, 0.3, 0.05]; a link moves between neighboring levels of the list; empty: no fading"`
-	MeanS  []float64 `toml:"mean_s" doc:"mean time in seconds at each level"`
+	// factors of both rates of a link, such as [1, 0.3, 0.05]; a link moves between neighboring
+	// levels of the list; empty: no fading
+	Levels []float64 `toml:"levels"`
+	// mean time in seconds at each level
+	MeanS []float64 `toml:"mean_s"`
 }
 
 // mostLevels is the number of values of a byte.
@@ -28,11 +31,14 @@ func (c *FadingConfig) generated() bool { return len(c.Levels) > 0 }
 
 // Validate reports all errors.
 func (c *FadingConfig) Validate(check *config.Checker) {
-	check.Require(len(c.Levels) <= mostLevels, "levels", len(c.Levels), fmt.Sprintf("must be at most %d levels", mostLevels))
+	check.Require(len(c.Levels) <= mostLevels, "levels", len(c.Levels),
+		fmt.Sprintf("must be at most %d levels", mostLevels))
 	for i, level := range c.Levels {
-		check.Require(level >= 1e-6 && level <= 1e6, fmt.Sprintf("levels[%d]", i), level, "must be in [1e-06, 1e+06]: use traces.availability for unavailable devices")
+		check.Require(level >= 1e-6 && level <= 1e6, fmt.Sprintf("levels[%d]", i), level,
+			"must be in [1e-06, 1e+06]: use traces.availability for unavailable devices")
 	}
-	check.Require(len(c.MeanS) == len(c.Levels), "mean_s", c.MeanS, fmt.Sprintf("must have one mean time for each of the %d levels", len(c.Levels)))
+	check.Require(len(c.MeanS) == len(c.Levels), "mean_s", c.MeanS,
+		fmt.Sprintf("must have one mean time for each of the %d levels", len(c.Levels)))
 	for i, s := range c.MeanS {
 		check.Require(s >= leastMean && s <= mostMean, fmt.Sprintf("mean_s[%d]", i), s, wantMean)
 	}

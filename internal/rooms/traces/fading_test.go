@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -36,9 +37,8 @@ func TestFadingAnyOrder(t *testing.T) {
 			at := engine.Time(rapid.Int64Range(0, span-1).Draw(t, "t"))
 			got, until := asked.Level(device, at)
 			for _, i := range seen {
-				if i.from <= at && at < i.until && (got != i.level || until != i.until) {
-					t.Fatalf("at %v: %v until %v, must be %v until %v", at, got, until, i.level, i.until)
-				}
+				expect.Must(t, i.from > at || at >= i.until || got == i.level && until == i.until,
+					"at %v: %v until %v, must be %v until %v", at, got, until, i.level, i.until)
 			}
 		}
 	})
@@ -66,9 +66,8 @@ func TestFadingShares(t *testing.T) {
 			}
 			for i, want := range c.want {
 				got := counts[c.config.Levels[i]] / devices
-				if math.Abs(got-want) > 4*math.Sqrt(want*(1-want)/devices) {
-					t.Errorf("%+v: %v of the devices are at level %d at %v, must be %v", c.config, got, i, at, want)
-				}
+				expect.That(t, math.Abs(got-want) <= 4*math.Sqrt(want*(1-want)/devices),
+					"%+v: %v of the devices are at level %d at %v, must be %v", c.config, got, i, at, want)
 			}
 		}
 	}
@@ -86,9 +85,7 @@ func TestFadingIntervals(t *testing.T) {
 	for range each {
 		next, until := f.Level(0, at)
 		length := (until - at).Seconds()
-		if math.Abs(next-level) != 1 {
-			t.Fatalf("from level %v to %v", level, next)
-		}
+		expect.Must(t, math.Abs(next-level) == 1, "from level %v to %v", level, next)
 		if next > level {
 			up[int(level)-1]++
 		}
@@ -101,9 +98,8 @@ func TestFadingIntervals(t *testing.T) {
 	for i, want := range c.MeanS {
 		mean := sums[i] / n[i]
 		deviation := math.Sqrt(squares[i]/n[i] - mean*mean)
-		if math.Abs(mean/want-1) > 4/math.Sqrt(n[i]) || math.Abs(deviation/want-1) > 4*math.Sqrt(2/n[i]) {
-			t.Errorf("level %d: mean %v and deviation %v of %v intervals, must both be %v", i, mean, deviation, n[i], want)
-		}
+		expect.That(t, math.Abs(mean/want-1) <= 4/math.Sqrt(n[i]) && math.Abs(deviation/want-1) <= 4*math.Sqrt(2/n[i]),
+			"level %d: mean %v and deviation %v of %v intervals, must both be %v", i, mean, deviation, n[i], want)
 	}
 	for _, i := range []int{1, 2} {
 		if share := up[i] / n[i]; math.Abs(share-0.5) > 4*0.5/math.Sqrt(n[i]) {
@@ -125,9 +121,7 @@ func TestFadingDependsOnDeviceAndSeed(t *testing.T) {
 		b, _ := other.Level(1, at)
 		differ = differ || a != b
 	}
-	if !differ {
-		t.Error("two seeds make the same ten hours")
-	}
+	expect.That(t, differ, "two seeds make the same ten hours")
 }
 
 // Fading multiplies a traced rate, or the usual rate, and changes when either changes. A
@@ -136,10 +130,7 @@ func TestFadingOfTracedRates(t *testing.T) {
 	text := csvHeader + "\na,0,down_mbps,10\na,7,down_mbps,20\na,30,end,\n"
 	c := Default()
 	c.Files = []string{filetest.New(t, "x.csv", text)}
-	sets, err := c.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	sets := expect.Value(c.Load())(t)
 	plain := c.Source(sets, 1, 2)
 	c.Fading = FadingConfig{[]float64{1, 0.3}, []float64{4, 9}}
 	faded, chain := c.Source(sets, 1, 2), newFading(c.Fading, 1, 2)
@@ -162,20 +153,17 @@ func TestFadingOfTracedRates(t *testing.T) {
 		t.Errorf("%v until %v, must be 1.5 forever", got, ends)
 	}
 	none := Default()
-	if none.Source(nil, 1, 2).HasRates() || !plain.HasRates() || !half.HasRates() {
-		t.Error("who says that rates change is another")
-	}
+	expect.That(t, !none.Source(nil, 1, 2).HasRates() && plain.HasRates() && half.HasRates(),
+		"who says that rates change is another")
 }
 
 // Look-ups jump to the end of time.
 func TestFadingFarAhead(t *testing.T) {
 	f := newFading(FadingConfig{[]float64{1, 2}, []float64{1e9, 1e9}}, 1, 1)
-	if _, until := f.Level(0, engine.Never-1); until != engine.Never {
-		t.Errorf("an interval at the end of time ends at %v, must be never", until)
-	}
-	if _, until := f.Level(0, 0); until == engine.Never {
-		t.Error("the first interval does not end")
-	}
+	_, until := f.Level(0, engine.Never-1)
+	expect.That(t, until == engine.Never, "an interval at the end of time ends at %v, must be never", until)
+	_, until = f.Level(0, 0)
+	expect.That(t, until != engine.Never, "the first interval does not end")
 }
 
 func TestFadingAllocatesNothing(t *testing.T) {

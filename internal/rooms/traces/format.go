@@ -45,25 +45,37 @@ func loadFile(path string) (*Set, error) {
 	return s, err
 }
 
+// foreign are the formats of files of others: the file of each adds its own.
+var foreign []format
+
+type format struct {
+	head string // how its files begin
+	name string // "a csv of Electricity Maps"
+	read func(r io.Reader, name string) Sequence
+}
+
 // read returns the devices in r, whose format the first bytes tell. name is for messages.
 func read(r io.Reader, name string) Sequence {
 	in := bufio.NewReaderSize(r, 1<<16)
 	head, _ := in.Peek(512) // the reader finds an error again
 	trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
-	switch {
-	case len(head) == 0 || bytes.HasPrefix(trimmed, []byte("device")):
+	if len(head) == 0 || bytes.HasPrefix(trimmed, []byte("device")) {
 		return CSV(in, name)
-	case bytes.HasPrefix(trimmed, []byte(mapsTime)):
-		return ElectricityMaps(in, name)
-	default:
-		return func(yield func(*Trace, error) bool) {
-			_, err := plain(in, name)
-			if err == nil {
-				err = &ParseError{File: name, Problem: "is not a trace: must be a csv with the header " + csvHeader +
-					" or a csv of Electricity Maps; python -m pyfedsim.traces converts files of FedScale and FLASH"}
-			}
-			yield(nil, err)
+	}
+	known := csvHeader
+	for _, f := range foreign {
+		if bytes.HasPrefix(trimmed, []byte(f.head)) {
+			return f.read(in, name)
 		}
+		known += " or " + f.name
+	}
+	return func(yield func(*Trace, error) bool) {
+		_, err := plain(in, name)
+		if err == nil {
+			err = &ParseError{File: name, Problem: "is not a trace: must be a csv with the header " + known +
+				"; python -m pyfedsim.traces converts files of FedScale and FLASH"}
+		}
+		yield(nil, err)
 	}
 }
 

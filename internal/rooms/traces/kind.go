@@ -20,7 +20,8 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"available", "charging", "battery_level", "down_mbps", "up_mbps", "speed", "grid_g_per_kwh"}
+var kindNames = [kinds]string{"available", "charging", "battery_level", "down_mbps", "up_mbps", "speed",
+	"grid_g_per_kwh"}
 
 // AllKinds returns every kind, in order.
 func AllKinds() []Kind {
@@ -63,15 +64,15 @@ func (k Kind) refuse(v float64) string {
 type Kinds uint8
 
 // Has reports whether k is in the set.
-func (s Kinds) Has(k Kind) bool { return s>>k&1 == 1 }
+func (ki Kinds) Has(k Kind) bool { return ki>>k&1 == 1 }
 
-func (s Kinds) with(k Kind) Kinds { return s | 1<<k }
+func (ki Kinds) with(k Kind) Kinds { return ki | 1<<k }
 
 // String lists the names, separated by commas.
-func (s Kinds) String() string {
+func (ki Kinds) String() string {
 	var names []string
 	for k, name := range kindNames {
-		if s.Has(Kind(k)) {
+		if ki.Has(Kind(k)) {
 			names = append(names, name)
 		}
 	}

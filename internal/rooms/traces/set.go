@@ -153,19 +153,21 @@ type deviceError struct{ device, problem string }
 func (e *deviceError) Error() string { return fmt.Sprintf("device %q: %s", e.device, e.problem) }
 
 // admit returns why the next trace is invalid.
-func (u *rules) admit(r *Trace) error {
+func (ru *rules) admit(r *Trace) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
-	if _, ok := u.taken[r.Name]; ok {
+	if _, ok := ru.taken[r.Name]; ok {
 		return &deviceError{r.Name, "has two traces: must have one, with consecutive rows"}
 	}
-	u.taken[r.Name] = struct{}{}
+	ru.taken[r.Name] = struct{}{}
 	switch {
-	case u.first == "":
-		u.first, u.kinds = r.Name, r.Kinds()
-	case r.Kinds() != u.kinds:
-		return &deviceError{r.Name, fmt.Sprintf("has %v, and device %q has %v: all devices must have the same kinds", r.Kinds(), u.first, u.kinds)}
+	case ru.first == "":
+		ru.first, ru.kinds = r.Name, r.Kinds()
+	case r.Kinds() != ru.kinds:
+		return &deviceError{r.Name,
+			fmt.Sprintf("has %v, and device %q has %v: all devices must have the same kinds", r.Kinds(), ru.first,
+				ru.kinds)}
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 type Source interface {
 	// Kinds returns the kinds that the source has.
 	Kinds() Kinds
-	// Lookup returns the value at t, 1 or 0 for a binary kind, and the next instant at
+	// Lookup returns the value at an instant, 1 or 0 for a binary kind, and the next instant at
 	// which it differs, or engine.Never. It does not depend on earlier calls and does
 	// not allocate.
-	Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time)
+	Lookup(k Kind, device int, at engine.Time) (value float64, until engine.Time)
 }
 
 // Combined joins several sources, each for its own kinds. The zero value has no kinds.
@@ -48,9 +48,9 @@ func Combine(sources ...Source) (*Combined, error) {
 }
 
 // Kinds returns the kinds of all sources.
-func (j *Combined) Kinds() Kinds {
+func (c *Combined) Kinds() Kinds {
 	var s Kinds
-	for k, source := range j.of {
+	for k, source := range c.of {
 		if source != nil {
 			s = s.with(Kind(k))
 		}
@@ -59,8 +59,8 @@ func (j *Combined) Kinds() Kinds {
 }
 
 // Span returns the end of the longest trace from a file; 0: there is none.
-func (j *Combined) Span() (longest engine.Time) {
-	for _, source := range j.of {
+func (c *Combined) Span() (longest engine.Time) {
+	for _, source := range c.of {
 		if v, ok := source.(*View); ok {
 			longest = max(longest, v.Span())
 		}
@@ -69,57 +69,57 @@ func (j *Combined) Span() (longest engine.Time) {
 }
 
 // Lookup calls the source of the kind.
-func (j *Combined) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
-	if j.of[k] == nil {
-		panic(missingKind(k, j.Kinds()))
+func (c *Combined) Lookup(k Kind, device int, at engine.Time) (value float64, until engine.Time) {
+	if c.of[k] == nil {
+		panic(missingKind(k, c.Kinds()))
 	}
-	return j.of[k].Lookup(k, device, t)
+	return c.of[k].Lookup(k, device, at)
 }
 
 // Available implements devices.Availability. [Available] must be among the kinds.
-func (j *Combined) Available(device int, at engine.Time) (present bool, until engine.Time) {
-	value, until := j.Lookup(Available, device, at)
+func (c *Combined) Available(device int, at engine.Time) (present bool, until engine.Time) {
+	value, until := c.Lookup(Available, device, at)
 	return value == 1, until
 }
 
 // PluggedIn implements devices.ChargingSchedule. [Charging] must be among the kinds.
-func (j *Combined) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
-	value, change := j.Lookup(Charging, device, at)
+func (c *Combined) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
+	value, change := c.Lookup(Charging, device, at)
 	return value == 1, change
 }
 
 // Downlink implements network.Bandwidth: the rate of a device's link from the server at
 // an instant, in 10^6 bit/s, and until when it holds. It is the usual rate if no trace
 // has one, multiplied by the fading level.
-func (j *Combined) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
-	return j.rate(DownMbps, device, usual, at)
+func (c *Combined) Downlink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+	return c.rate(DownMbps, device, usual, at)
 }
 
 // Uplink is Downlink for the link to the server.
-func (j *Combined) Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
-	return j.rate(UpMbps, device, usual, at)
+func (c *Combined) Uplink(device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+	return c.rate(UpMbps, device, usual, at)
 }
 
-func (j *Combined) rate(k Kind, device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
+func (c *Combined) rate(k Kind, device int, usual float64, at engine.Time) (mbps float64, until engine.Time) {
 	mbps, until = usual, engine.Never
-	if j.of[k] != nil {
-		mbps, until = j.Lookup(k, device, at)
+	if c.of[k] != nil {
+		mbps, until = c.Lookup(k, device, at)
 	}
-	if j.fading != nil {
-		level, next := j.fading.Level(device, at)
+	if c.fading != nil {
+		level, next := c.fading.Level(device, at)
 		mbps, until = mbps*level, min(until, next)
 	}
 	return mbps, until
 }
 
 // HasRates reports whether Downlink or Uplink may differ from the usual rate.
-func (j *Combined) HasRates() bool {
-	return j.fading != nil || j.of[DownMbps] != nil || j.of[UpMbps] != nil
+func (c *Combined) HasRates() bool {
+	return c.fading != nil || c.of[DownMbps] != nil || c.of[UpMbps] != nil
 }
 
 // Speed implements devices.Speed. [Speed] must be among the kinds.
-func (j *Combined) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
-	return j.Lookup(Speed, device, at)
+func (c *Combined) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
+	return c.Lookup(Speed, device, at)
 }
 
 // missingKind returns the message of a panic about a kind that a source does not have.

@@ -112,9 +112,9 @@ type summary struct {
 	always, neverOn int
 }
 
-func (u *summary) add(k Kind, steps []Step, span engine.Time) {
-	if u.devices++; u.devices == 1 {
-		u.min, u.max = steps[0].Value, steps[0].Value
+func (su *summary) add(k Kind, steps []Step, span engine.Time) {
+	if su.devices++; su.devices == 1 {
+		su.min, su.max = steps[0].Value, steps[0].Value
 	}
 	changes := 0
 	for i, s := range steps {
@@ -122,36 +122,36 @@ func (u *summary) add(k Kind, steps []Step, span engine.Time) {
 		if i+1 < len(steps) {
 			to, next = steps[i+1].At, steps[i+1].Value
 		}
-		u.min, u.max = min(u.min, s.Value), max(u.max, s.Value)
-		u.spread(s.At, to, s.Value)
+		su.min, su.max = min(su.min, s.Value), max(su.max, s.Value)
+		su.spread(s.At, to, s.Value)
 		if k.Binary() && next != s.Value {
-			u.runs[int(s.Value)]++
+			su.runs[int(s.Value)]++
 			changes++
 		}
 	}
 	switch {
 	case !k.Binary():
 	case changes == 0 && steps[0].Value == 1:
-		u.always++
+		su.always++
 	case changes == 0:
-		u.neverOn++
+		su.neverOn++
 	default:
 		for i, s := range steps {
 			to := span
 			if i+1 < len(steps) {
 				to = steps[i+1].At
 			}
-			u.length[int(s.Value)] += (to - s.At).Seconds()
+			su.length[int(s.Value)] += (to - s.At).Seconds()
 		}
 	}
 }
 
 // spread adds a value that holds in [from, to) to the hours of the day.
-func (u *summary) spread(from, to engine.Time, value float64) {
+func (su *summary) spread(from, to engine.Time, value float64) {
 	if days := (to - from) / (dayHours * hour); days > 0 {
-		for h := range u.time {
-			u.time[h] += float64(float64(days) * hour.Seconds())
-			u.area[h] += float64(float64(days) * float64(value*hour.Seconds()))
+		for h := range su.time {
+			su.time[h] += float64(float64(days) * hour.Seconds())
+			su.area[h] += float64(float64(days) * float64(value*hour.Seconds()))
 		}
 		from += days * dayHours * hour
 	}
@@ -159,22 +159,23 @@ func (u *summary) spread(from, to engine.Time, value float64) {
 		h := from / hour
 		until := min(to, (h+1)*hour)
 		seconds := (until - from).Seconds()
-		u.time[h%dayHours] += seconds
-		u.area[h%dayHours] += float64(value * seconds)
+		su.time[h%dayHours] += seconds
+		su.area[h%dayHours] += float64(value * seconds)
 		from = until
 	}
 }
 
-func (u *summary) stats(k Kind) KindStats {
-	s := KindStats{Kind: k, Min: u.min, Max: u.max, Always: u.always, Never: u.neverOn, MeanOn: math.NaN(), MeanOff: math.NaN()}
+func (su *summary) stats(k Kind) KindStats {
+	s := KindStats{Kind: k, Min: su.min, Max: su.max, Always: su.always, Never: su.neverOn, MeanOn: math.NaN(),
+		MeanOff: math.NaN()}
 	area, time := 0.0, 0.0
-	for h := range u.time {
-		area, time = area+u.area[h], time+u.time[h]
-		s.ByHour[h] = u.area[h] / u.time[h]
+	for h := range su.time {
+		area, time = area+su.area[h], time+su.time[h]
+		s.ByHour[h] = su.area[h] / su.time[h]
 	}
 	s.Mean = area / time
-	if u.runs[0] > 0 && u.runs[1] > 0 {
-		s.MeanOff, s.MeanOn = u.length[0]/float64(u.runs[0]), u.length[1]/float64(u.runs[1])
+	if su.runs[0] > 0 && su.runs[1] > 0 {
+		s.MeanOff, s.MeanOn = su.length[0]/float64(su.runs[0]), su.length[1]/float64(su.runs[1])
 	}
 	return s
 }
@@ -207,7 +208,8 @@ func (s *Stats) Text() string {
 		}
 	}
 	if s.Measured > 0 {
-		row("StatMC-R", "%.3f of %s; 1: all trips of up to 120 s in time (docs/fleets.md#levels)", s.StatMCR, columns.Count(s.Measured, "device"))
+		row("StatMC-R", "%.3f of %s; 1: all trips of up to 120 s in time (docs/time.md#levels)", s.StatMCR,
+			columns.Count(s.Measured, "device"))
 		row("StatMC-T", "%.4g; 7: always available", s.StatMCT)
 	}
 	b.WriteString(columns.Entries(names, texts, columns.Width))

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // made is a file whose parts are generated during reading.
@@ -60,9 +62,7 @@ func TestFilesStream(t *testing.T) {
 	}
 	n, points, early := 0, 0, int64(0)
 	for r, err := range CSV(reader(t, longCSV(devices)), "x") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		n++
 		points += len(r.Steps[Available])
 		if n == devices/3 {
@@ -74,9 +74,7 @@ func TestFilesStream(t *testing.T) {
 			}
 		}
 	}
-	if n != devices || points < 1000*n {
-		t.Errorf("%d devices of %d change points", n, points)
-	}
+	expect.That(t, n == devices && points >= 1000*n, "%d devices of %d change points", n, points)
 }
 
 func reader(t *testing.T, parts iter.Seq[string]) io.Reader {
@@ -93,14 +91,10 @@ func TestReadersStopWhenAsked(t *testing.T) {
 	} {
 		n := 0
 		for _, err := range seq {
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
+			expect.That(t, err == nil, "%s: %v", name, err)
 			n++
 			break
 		}
-		if n != 1 {
-			t.Errorf("%s: %d devices", name, n)
-		}
+		expect.That(t, n == 1, "%s: %d devices", name, n)
 	}
 }

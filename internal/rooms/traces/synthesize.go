@@ -36,7 +36,8 @@ type Synthesis struct {
 // rates was measured by FLASH (sigma/mu about 0.45). Mean times, daily pattern and
 // charging are our choice.
 func SynthesisDefaults() Synthesis {
-	s := Synthesis{Devices: 100, Days: 1, Availability: DefaultAvailability(), PlugHour: 22, ChargeSpreadH: 1, RateCV: 0.45, RateS: 900}
+	s := Synthesis{Devices: 100, Days: 1, Availability: DefaultAvailability(), PlugHour: 22, ChargeSpreadH: 1,
+		RateCV: 0.45, RateS: 900}
 	s.Availability.MeanUpS, s.Availability.Daily = 2*3600, 0.8
 	return s
 }
@@ -50,11 +51,13 @@ func (s *Synthesis) Validate(c *config.Checker) {
 	c.Require(s.Devices >= 1, "devices", s.Devices, "must be at least 1")
 	c.Require(s.Days > 0 && s.Days <= maxDays, "days", s.Days, "must be in (0, 36525], days")
 	s.Availability.Validate(c)
-	c.Require(s.Availability.Generated() || s.ChargeH > 0 || s.DownMbps > 0 || s.UpMbps > 0, "mean_up_s", s.Availability.MeanUpS,
+	c.Require(s.Availability.Generated() || s.ChargeH > 0 || s.DownMbps > 0 || s.UpMbps > 0, "mean_up_s",
+		s.Availability.MeanUpS,
 		"must be positive when neither charging nor rates are generated")
 	c.Require(s.ChargeH >= 0 && s.ChargeH <= 24, "charge_h", s.ChargeH, "must be in [0, 24], hours a day")
 	c.Require(s.PlugHour >= 0 && s.PlugHour < 24, "plug_hour", s.PlugHour, "must be in [0, 24), hours")
-	c.Require(s.ChargeSpreadH >= 0 && s.ChargeSpreadH <= 12, "charge_spread_h", s.ChargeSpreadH, "must be in [0, 12], hours")
+	c.Require(s.ChargeSpreadH >= 0 && s.ChargeSpreadH <= 12, "charge_spread_h", s.ChargeSpreadH,
+		"must be in [0, 12], hours")
 	rate("down_mbps", s.DownMbps)
 	rate("up_mbps", s.UpMbps)
 	c.Require(s.RateCV >= 0 && s.RateCV <= 10, "rate_cv", s.RateCV, "must be in [0, 10]")
@@ -87,8 +90,8 @@ func Synthesize(s Synthesis) Sequence {
 }
 
 // record adds the intervals of a device up to the end of its span.
-func (x *chain) record(r *Trace, device int) {
-	for c := x.first(device, 0); c.from < r.Span; c = x.next(device, c) {
+func (ch *chain) record(r *Trace, device int) {
+	for c := ch.first(device, 0); c.from < r.Span; c = ch.next(device, c) {
 		on := 0.0
 		if c.turn > 0 {
 			on = 1
@@ -111,7 +114,8 @@ func (s *Synthesis) charge(r *Trace, device int, zone float64) {
 		from := float64(day*24) + s.PlugHour - zone + float64(s.ChargeSpreadH*draws.Normal())
 		to := from + max(0, s.ChargeH+float64(s.ChargeSpreadH*draws.Normal()))
 		if to > 0 {
-			plugged = append(plugged, interval{engine.FromSeconds(max(0, from) * 3600), min(engine.FromSeconds(to*3600), r.Span)})
+			plugged = append(plugged,
+				interval{engine.FromSeconds(max(0, from) * 3600), min(engine.FromSeconds(to*3600), r.Span)})
 		}
 	}
 	r.union(Charging, plugged)
@@ -131,17 +135,17 @@ func (s *Synthesis) rates(r *Trace, device int, k Kind, mean float64) {
 type interval struct{ from, to engine.Time }
 
 // union makes a binary value that is on within any of the intervals. It sorts them.
-func (r *Trace) union(k Kind, intervals []interval) {
+func (tr *Trace) union(k Kind, intervals []interval) {
 	slices.SortFunc(intervals, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
-	r.add(k, 0, 0)
+	tr.add(k, 0, 0)
 	end := engine.Time(0) // of the union so far
 	for _, x := range intervals {
 		if x.to <= x.from || x.to <= end {
 			continue
 		}
-		r.add(k, max(x.from, end), 1) // replaces an end at the same instant
-		if end = x.to; end < r.Span {
-			r.add(k, end, 0)
+		tr.add(k, max(x.from, end), 1) // replaces an end at the same instant
+		if end = x.to; end < tr.Span {
+			tr.add(k, end, 0)
 		}
 	}
 }

@@ -29,10 +29,10 @@ type Trace struct {
 type Sequence = iter.Seq2[*Trace, error]
 
 // Kinds returns the recorded kinds.
-func (r *Trace) Kinds() Kinds {
+func (tr *Trace) Kinds() Kinds {
 	var s Kinds
-	for k := range r.Steps {
-		if len(r.Steps[k]) > 0 {
+	for k := range tr.Steps {
+		if len(tr.Steps[k]) > 0 {
 			s = s.with(Kind(k))
 		}
 	}
@@ -40,41 +40,41 @@ func (r *Trace) Kinds() Kinds {
 }
 
 // reset makes r the empty trace of a device and reuses its memory.
-func (r *Trace) reset(name string, span engine.Time) {
-	r.Name, r.Span = name, span
-	for k := range r.Steps {
-		r.Steps[k] = r.Steps[k][:0]
+func (tr *Trace) reset(name string, span engine.Time) {
+	tr.Name, tr.Span = name, span
+	for k := range tr.Steps {
+		tr.Steps[k] = tr.Steps[k][:0]
 	}
 }
 
 // add appends a step unless the value does not change. It replaces a step at the same
 // instant.
-func (r *Trace) add(k Kind, at engine.Time, value float64) {
-	steps := r.Steps[k]
+func (tr *Trace) add(k Kind, at engine.Time, value float64) {
+	steps := tr.Steps[k]
 	if n := len(steps); n > 0 && steps[n-1].At == at {
 		steps = steps[:n-1]
 	}
 	if n := len(steps); n == 0 || steps[n-1].Value != value {
 		steps = append(steps, Step{at, value})
 	}
-	r.Steps[k] = steps
+	tr.Steps[k] = steps
 }
 
 // Check returns why the trace is invalid, by the rules of its fields and of each kind.
-func (r *Trace) Check() error {
-	if problem := refuseName(r.Name); problem != "" {
+func (tr *Trace) Check() error {
+	if problem := refuseName(tr.Name); problem != "" {
 		return errors.New("the device's name " + problem)
 	}
 	fail := func(format string, arguments ...any) error {
-		return &deviceError{r.Name, fmt.Sprintf(format, arguments...)}
+		return &deviceError{tr.Name, fmt.Sprintf(format, arguments...)}
 	}
-	if r.Span <= 0 || r.Span == engine.Never {
-		return fail("its trace ends after %v: must be positive and finite", r.Span)
+	if tr.Span <= 0 || tr.Span == engine.Never {
+		return fail("its trace ends after %v: must be positive and finite", tr.Span)
 	}
-	if r.Kinds() == 0 {
+	if tr.Kinds() == 0 {
 		return fail("has no steps: must have at least one")
 	}
-	for k, steps := range r.Steps {
+	for k, steps := range tr.Steps {
 		for i, s := range steps {
 			if problem := Kind(k).refuse(s.Value); problem != "" {
 				return fail("%v = %v at %v: %s", Kind(k), s.Value, s.At, problem)
@@ -84,8 +84,8 @@ func (r *Trace) Check() error {
 				return fail("%v begins at %v: must begin at 0", Kind(k), s.At)
 			case i > 0 && s.At <= steps[i-1].At:
 				return fail("%v changes at %v after %v: times must increase", Kind(k), s.At, steps[i-1].At)
-			case s.At >= r.Span:
-				return fail("%v changes at %v: must be before the end of the trace, %v", Kind(k), s.At, r.Span)
+			case s.At >= tr.Span:
+				return fail("%v changes at %v: must be before the end of the trace, %v", Kind(k), s.At, tr.Span)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/rng"
 )
@@ -19,13 +20,13 @@ type naive struct {
 	wrap  bool
 }
 
-func (n naive) at(t engine.Time) float64 {
+func (n naive) at(instant engine.Time) float64 {
 	if n.wrap {
-		t %= n.span
+		instant %= n.span
 	}
 	value := math.NaN()
 	for _, s := range n.steps {
-		if s.At <= t {
+		if s.At <= instant {
 			value = s.Value
 		}
 	}
@@ -33,15 +34,15 @@ func (n naive) at(t engine.Time) float64 {
 }
 
 // next searches every change point of the next two repetitions.
-func (n naive) next(t engine.Time) engine.Time {
+func (n naive) next(instant engine.Time) engine.Time {
 	base := engine.Time(0)
 	repetitions := 1
 	if n.wrap {
-		base, repetitions = t/n.span*n.span, 3
+		base, repetitions = instant/n.span*n.span, 3
 	}
 	for range repetitions {
 		for _, s := range n.steps {
-			if at := base + s.At; at > t && n.at(at) != n.at(t) {
+			if at := base + s.At; at > instant && n.at(at) != n.at(instant) {
 				return at
 			}
 		}
@@ -81,9 +82,7 @@ func TestLookupAnyOrder(t *testing.T) {
 		steps = append(steps, Step{at, on})
 		on = 1 - on
 	}
-	if len(steps) < 20 {
-		t.Fatalf("%d intervals: too few to be a test", len(steps))
-	}
+	expect.Must(t, len(steps) >= 20, "%d intervals: too few to be a test", len(steps))
 	set := only(t, week, Available, steps...)
 	for _, wrap := range []bool{false, true} {
 		view := NewView(set, InOrder, 1, wrap)
@@ -130,9 +129,8 @@ func TestLookupTwin(t *testing.T) {
 		for range 20 {
 			at := engine.Time(rapid.Int64Range(0, 4*int64(span)).Draw(t, "t"))
 			value, until := view.Lookup(k, 0, at)
-			if value != twin.at(at) || until != twin.next(at) {
-				t.Fatalf("at %d: %v until %v, must be %v until %v", at, value, until, twin.at(at), twin.next(at))
-			}
+			expect.Must(t, value == twin.at(at) && until == twin.next(at),
+				"at %d: %v until %v, must be %v until %v", at, value, until, twin.at(at), twin.next(at))
 		}
 	})
 }
@@ -192,9 +190,8 @@ func TestMoreDevicesThanTraces(t *testing.T) {
 	set := collected(t, Synthesize(d))
 	inOrder := NewView(set, InOrder, 1, true)
 	for device := range 20 {
-		if got := inOrder.traceOf(device); got != device%5 {
-			t.Errorf("in order: device %d follows trace %d, must be %d", device, got, device%5)
-		}
+		got := inOrder.traceOf(device)
+		expect.That(t, got == device%5, "in order: device %d follows trace %d, must be %d", device, got, device%5)
 	}
 	// Drawn: each trace is equally frequent, depends on the seed, and is the same for
 	// sets of one size only. 10000 devices have 2000 each, with a standard deviation of
@@ -209,14 +206,12 @@ func TestMoreDevicesThanTraces(t *testing.T) {
 		if other.traceOf(device) == trace {
 			same++
 		}
-		if twin.traceOf(device) != trace {
-			t.Fatalf("device %d follows traces %d and %d of sets of one size", device, trace, twin.traceOf(device))
-		}
+		expect.Must(t, twin.traceOf(device) == trace,
+			"device %d follows traces %d and %d of sets of one size", device, trace, twin.traceOf(device))
 	}
 	for trace, n := range append(counts[:], same) {
-		if n < 1800 || n > 2200 {
-			t.Errorf("%d devices of %d follow trace %d (5: the same as under another seed), must be 2000", n, devices, trace)
-		}
+		expect.That(t, n >= 1800 && n <= 2200,
+			"%d devices of %d follow trace %d (5: the same as under another seed), must be 2000", n, devices, trace)
 	}
 }
 
@@ -246,9 +241,9 @@ func BenchmarkLookup(b *testing.B) {
 // Intervals overlap, touch, are empty, out of order and beyond the end.
 func TestUnion(t *testing.T) {
 	r := &Trace{Name: "d", Span: 100}
-	r.union(Available, []interval{{70, 80}, {0, 5}, {5, 9}, {20, 40}, {30, 35}, {38, 50}, {60, 60}, {90, 100}, {95, 100}, {120, 100}})
+	r.union(Available,
+		[]interval{{70, 80}, {0, 5}, {5, 9}, {20, 40}, {30, 35}, {38, 50}, {60, 60}, {90, 100}, {95, 100}, {120, 100}})
 	want := []Step{{0, 1}, {9, 0}, {20, 1}, {50, 0}, {70, 1}, {80, 0}, {90, 1}}
-	if diff := cmp.Diff(want, r.Steps[Available]); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	diff := cmp.Diff(want, r.Steps[Available])
+	expect.That(t, diff == "", "-want +got:\n%s", diff)
 }

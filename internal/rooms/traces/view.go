@@ -57,16 +57,16 @@ func (v *View) traceOf(device int) int {
 }
 
 // Lookup implements [Source].
-func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until engine.Time) {
+func (v *View) Lookup(k Kind, device int, at engine.Time) (value float64, until engine.Time) {
 	if !v.set.kinds.Has(k) {
 		panic(missingKind(k, v.set.kinds))
 	}
 	trace := v.traceOf(device)
 	times, values := v.set.series[k].of(trace)
-	base, within := engine.Time(0), t
+	base, within := engine.Time(0), at
 	if v.wrap {
-		within = t % v.set.spans[trace]
-		base = t - within
+		within = at % v.set.spans[trace]
+		base = at - within
 	}
 	i := reached(times, within)
 	value = valueAfter(values, i)
@@ -90,9 +90,9 @@ func (v *View) Lookup(k Kind, device int, t engine.Time) (value float64, until e
 	}
 }
 
-// reached returns how many of the ascending times are at most t.
-func reached(times []engine.Time, t engine.Time) int {
-	i, found := slices.BinarySearch(times, t)
+// reached returns how many of the ascending times are not after an instant.
+func reached(times []engine.Time, at engine.Time) int {
+	i, found := slices.BinarySearch(times, at)
 	if found {
 		i++
 	}

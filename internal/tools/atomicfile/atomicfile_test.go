@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -55,10 +56,7 @@ func text(s string) func(io.Writer) error {
 // names lists a directory.
 func names(t *testing.T, dir string) string {
 	t.Helper()
-	es, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	es := expect.Value(os.ReadDir(dir))(t)
 	var out []string
 	for _, e := range es {
 		out = append(out, e.Name())
@@ -70,13 +68,9 @@ func TestWriteReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
 	for _, want := range []string{"first", "second, longer", ""} {
-		if err := Write(path, text(want)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, Write(path, text(want)))
 		got, err := os.ReadFile(path)
-		if err != nil || string(got) != want {
-			t.Fatalf("got %q, %v; want %q", got, err, want)
-		}
+		expect.Must(t, err == nil && string(got) == want, "got %q, %v; want %q", got, err, want)
 	}
 	if got := names(t, dir); got != "a.csv" {
 		t.Errorf("directory holds %q", got)
@@ -87,17 +81,11 @@ func TestWriteBesideAStaleTemporaryFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer root.Close()
 	_, stale, err := createTemp(root, "a.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(path, text("x")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, Write(path, text("x")))
 	if _, err := root.Stat(stale); err != nil {
 		t.Errorf("the other writer's file was touched: %v", err)
 	}
@@ -135,10 +123,10 @@ func TestFailuresLeaveNothing(t *testing.T) {
 				return &d, err
 			}
 			err := Write(path, c.fill)
-			if !errors.Is(err, c.want) {
-				t.Errorf("error %v, want %v", err, c.want)
-			}
-			if err != nil && (!strings.Contains(err.Error(), path) || strings.Contains(err.Error(), ".tmp") || strings.Contains(err.Error(), "\n")) {
+			expect.That(t, errors.Is(err, c.want), "error %v, want %v", err, c.want)
+			if err != nil &&
+				(!strings.Contains(err.Error(), path) || strings.Contains(err.Error(), ".tmp") ||
+					strings.Contains(err.Error(), "\n")) {
 				t.Errorf("error %q should be one line that names %s and no temporary file", err, path)
 			}
 			if got := names(t, dir); got != "a.csv" {
@@ -147,10 +135,9 @@ func TestFailuresLeaveNothing(t *testing.T) {
 			if got, _ := os.ReadFile(path); string(got) != "old" {
 				t.Errorf("old file became %.20q", got)
 			}
-			if closed != 1 {
-				t.Errorf("closed %d times", closed)
-			}
-			if err := WriteSoon(path, c.fill); c.disk.failSync != (err == nil) || !c.disk.failSync && !errors.Is(err, c.want) || names(t, dir) != "a.csv" || closed != 2 {
+			expect.That(t, closed == 1, "closed %d times", closed)
+			if err := WriteSoon(path, c.fill); c.disk.failSync != (err == nil) ||
+				!c.disk.failSync && !errors.Is(err, c.want) || names(t, dir) != "a.csv" || closed != 2 {
 				t.Errorf("without waiting: %v, %s, closed %d times", err, names(t, dir), closed)
 			}
 		})
@@ -160,31 +147,24 @@ func TestFailuresLeaveNothing(t *testing.T) {
 func TestRenameFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
-	if err := os.MkdirAll(filepath.Join(path, "in the way"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(filepath.Join(path, "in the way"), 0o777))
 	if err := Write(path, text("x")); err == nil {
 		t.Fatal("a directory was replaced by a file")
 	}
-	if got := names(t, dir); got != "a.csv" {
-		t.Errorf("directory holds %q", got)
-	}
+	got := names(t, dir)
+	expect.That(t, got == "a.csv", "directory holds %q", got)
 }
 
 func TestMissingDirectory(t *testing.T) {
 	err := Write(filepath.Join(t.TempDir(), "no", "a.csv"), text("x"))
-	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
+	expect.That(t, errors.Is(err, os.ErrNotExist), "error %v", err)
 }
 
 // A path that is a directory is an error that says so.
 func TestWriteToDirectory(t *testing.T) {
 	dir := t.TempDir()
 	err := Write(dir, func(io.Writer) error { return nil })
-	if !errors.Is(err, syscall.EISDIR) || err.Error() != "write "+dir+": is a directory" {
-		t.Errorf("got %v", err)
-	}
+	expect.That(t, errors.Is(err, syscall.EISDIR) && err.Error() == "write "+dir+": is a directory", "got %v", err)
 	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v is left", left, err)
 	}
@@ -194,13 +174,10 @@ func TestWriteToDirectory(t *testing.T) {
 func TestWriteInStaysInside(t *testing.T) {
 	outer := t.TempDir()
 	dir := filepath.Join(outer, "inner")
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(dir, 0o777))
 	for _, name := range []string{"../x", "..", ".", "", "/x", "a/x", filepath.Join(outer, "x")} {
-		if err := WriteIn(dir, name, text("x")); err == nil {
-			t.Errorf("%q was written", name)
-		}
+		err := WriteIn(dir, name, text("x"))
+		expect.That(t, err != nil, "%q was written", name)
 	}
 	// A link at the name itself is replaced; its target stays.
 	if err := os.Symlink(filepath.Join("..", "x"), filepath.Join(dir, "link")); err != nil {
@@ -209,10 +186,8 @@ func TestWriteInStaysInside(t *testing.T) {
 	if err := WriteIn(dir, "link", text("x")); err != nil {
 		t.Error(err)
 	}
-	if got := names(t, outer); got != "inner" {
-		t.Errorf("outside there is %q", got)
-	}
-	if got := names(t, dir); got != "link" {
-		t.Errorf("inside there is %q", got)
-	}
+	got := names(t, outer)
+	expect.That(t, got == "inner", "outside there is %q", got)
+	got = names(t, dir)
+	expect.That(t, got == "link", "inside there is %q", got)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -30,9 +31,7 @@ func TestDropped(t *testing.T) {
 			k, at = now, append(at, n)
 		}
 	}
-	if !slices.Equal(at, []int{7, 12, 16, 19, 22}) || k != 4 {
-		t.Errorf("k grows at %d, to %d", at, k)
-	}
+	expect.That(t, slices.Equal(at, []int{7, 12, 16, 19, 22}) && k == 4, "k grows at %d, to %d", at, k)
 }
 
 // Dropped is exactly that of its definition in fractions, for several pairs and any confidence.
@@ -76,11 +75,11 @@ func TestBoundsOfAPair(t *testing.T) {
 		{ended(2), known(3), Bounds{0, 1.5}}, {ended(2), ended(3), ended(0)}, {ended(2), never, ended(0)},
 		{never, known(3), known(0)}, {never, ended(3), ended(0)}, {never, never, ended(0)},
 		{known(0), known(0), known(1)}, {known(0), known(3), never}, {known(3), known(0), known(0)},
-		{known(0), ended(0), never}, {ended(0), known(0), known(0)}, {ended(0), known(3), ended(0)}, {known(0), never, never}, {never, known(0), known(0)},
+		{known(0), ended(0), never}, {ended(0), known(0), known(0)}, {ended(0), known(3), ended(0)},
+		{known(0), never, never}, {never, known(0), known(0)},
 	} {
-		if got := median.Of(c.a, c.b); got != c.want {
-			t.Errorf("%v, %v: %v, want %v", c.a, c.b, got, c.want)
-		}
+		got := median.Of(c.a, c.b)
+		expect.That(t, got == c.want, "%v, %v: %v, want %v", c.a, c.b, got, c.want)
 	}
 	difference := Test{Difference: true}
 	if got := difference.Of(known(2), known(3)); got != known(1) {
@@ -115,10 +114,10 @@ func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		interval Bounds
 		want     Decision
-	}{{Bounds{0.96, 1.04}, None}, {Bounds{0.5, 0.9}, B}, {Bounds{0.9, 1.04}, Open}, {Bounds{1.01, 1.2}, Open}, {never, A}, {known(0), B}} {
-		if got := median.Decide(c.interval); got != c.want {
-			t.Errorf("%v: %s, want %s", c.interval, got, c.want)
-		}
+	}{{Bounds{0.96, 1.04}, None}, {Bounds{0.5, 0.9}, B}, {Bounds{0.9, 1.04}, Open}, {Bounds{1.01, 1.2}, Open},
+		{never, A}, {known(0), B}} {
+		got := median.Decide(c.interval)
+		expect.That(t, got == c.want, "%v: %s, want %s", c.interval, got, c.want)
 	}
 }
 
@@ -126,9 +125,8 @@ func TestDecide(t *testing.T) {
 func TestTies(t *testing.T) {
 	same := []Bounds{known(1), known(2), known(3), known(4), known(5), known(6), known(7)}
 	want := []Rank{{1, 2, true}, {1, 2, true}}
-	if got := (Test{Margin: 0, Confidence: 0.95}).Ranks([][]Bounds{same, same}); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got := (Test{Margin: 0, Confidence: 0.95}).Compare([][]Bounds{same, same}, false).Ranks
+	expect.That(t, slices.Equal(got, want), "%v, want %v", got, want)
 }
 
 // state returns the bounds of a cost in the tables of the oracle.
@@ -150,13 +148,16 @@ func TestOracle(t *testing.T) {
 		if r[5] == "1" {
 			pairs = nil
 		}
-		x := Test{Difference: r[1] == "difference", Margin: filetest.Number(t, r[2]), Confidence: filetest.Number(t, r[3]), Pairs: int(filetest.Number(t, r[4]))}
+		x := Test{Difference: r[1] == "difference", Margin: filetest.Number(t, r[2]),
+			Confidence: filetest.Number(t, r[3]), Pairs: int(filetest.Number(t, r[4]))}
 		pairs = append(pairs, x.Of(state(t, r[6], r[7]), state(t, r[8], r[9])))
 		last, interval := pairs[len(pairs)-1], x.Interval(pairs)
-		got := []string{digits(last.Low), digits(last.High), strconv.Itoa(x.Dropped(len(pairs))), digits(interval.Low), digits(interval.High), string(x.Decide(interval))}
-		if !slices.Equal(got, r[10:16]) {
-			t.Fatalf("case %s after %s seeds: %q, want %q", r[0], r[5], got, r[10:16])
-		}
+		got := []string{digits(last.Low), digits(last.High), strconv.Itoa(x.Dropped(len(pairs))), digits(interval.Low),
+			digits(interval.High), string(x.Decide(interval)),
+			string(x.Votes(pairs).decide(x.Dropped(len(pairs)))),
+			strconv.Itoa(x.after(len(pairs), len(pairs)-x.Votes(pairs).Most()))}
+		want := slices.Insert(slices.Clone(r[10:17]), 5, r[15])
+		expect.Must(t, slices.Equal(got, want), "case %s after %s seeds: %q, want %q", r[0], r[5], got, want)
 	}
 }
 
@@ -189,14 +190,15 @@ func TestOracleOfRows(t *testing.T) {
 			costs[i] = append(costs[i], state(t, r[5], r[6]))
 		}
 		x := Test{Margin: filetest.Number(t, group[0][1]), Confidence: filetest.Number(t, group[0][2])}
-		ranks := x.Ranks(costs)
-		settled := slices.ContainsFunc(ranks, func(r Rank) bool { return r.Leader })
+		standing := x.Compare(costs, false)
+		ranks := standing.Ranks
 		for i, r := range group {
 			bit := map[bool]string{false: "0", true: "1"}
-			got := []string{strconv.Itoa(ranks[i].Low), strconv.Itoa(ranks[i].High), bit[ranks[i].Leader], bit[settled]}
-			if !slices.Equal(got, r[7:11]) {
-				t.Fatalf("case %s after %s seeds, %s: %q, want %q", r[0], r[3], r[4], got, r[7:11])
-			}
+			got := []string{strconv.Itoa(ranks[i].Low), strconv.Itoa(ranks[i].High),
+				bit[ranks[i].Leader], bit[standing.Settled],
+				strconv.Itoa(standing.Next)}
+			expect.Must(t, slices.Equal(got, r[7:12]),
+				"case %s after %s seeds, %s: %q, want %q", r[0], r[3], r[4], got, r[7:12])
 		}
 	}
 }

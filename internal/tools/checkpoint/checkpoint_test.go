@@ -8,6 +8,7 @@ import (
 
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/state"
 )
 
@@ -24,25 +25,14 @@ func TestSaversAreDueAfterAWhile(t *testing.T) {
 		due   bool
 	}{{0, false}, {59 * time.Second, false}, {time.Second, true}, {time.Hour, true}} {
 		now = now.Add(step.after)
-		if saver.Due() != step.due {
-			t.Errorf("at %v due = %v", now, saver.Due())
-		}
+		expect.That(t, saver.Due() == step.due, "at %v due = %v", now, saver.Due())
 	}
-	if err := saver.Save(code); err != nil {
-		t.Fatal(err)
-	}
-	if saver.Due() || saver.Stopping() {
-		t.Error("due right after a save")
-	}
+	expect.NoError(t, saver.Save(code))
+	expect.That(t, !saver.Due() && !saver.Stopping(), "due right after a save")
 	cancel()
-	if !saver.Due() || !saver.Stopping() {
-		t.Error("not due when interrupted")
-	}
+	expect.That(t, saver.Due() && saver.Stopping(), "not due when interrupted")
 	value = 0
-	c, err := saver.Restore()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(saver.Restore())(t)
 	if code(c); c.Err() != nil || value != 7 {
 		t.Errorf("got %d, %v", value, c.Err())
 	}
@@ -50,9 +40,8 @@ func TestSaversAreDueAfterAWhile(t *testing.T) {
 
 func TestNoSaverWithoutAStore(t *testing.T) {
 	saver := checkpoint.Policy{}.Saver(t.Context(), "x")
-	if c, err := saver.Restore(); saver != nil || saver.Due() || saver.Stopping() || c != nil || err != nil {
-		t.Error("there is a saver")
-	}
+	c, err := saver.Restore()
+	expect.That(t, saver == nil && !saver.Due() && !saver.Stopping() && c == nil && err == nil, "there is a saver")
 }
 
 // A save that fails leaves the older state.
@@ -60,16 +49,12 @@ func TestFailedSavesLeaveTheOldState(t *testing.T) {
 	store := &checkpointtest.Store{}
 	saver := checkpoint.Policy{Store: store, Clock: time.Now}.Saver(t.Context(), "x")
 	value := 7
-	if err := saver.Save(func(c *state.Coder) { c.Int(&value) }); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, saver.Save(func(c *state.Coder) { c.Int(&value) }))
 	before := string(store.All()["x"])
 	wrong := errors.New("cannot be coded")
 	err := saver.Save(func(c *state.Coder) {
 		c.Int(&value)
 		c.Fail(wrong)
 	})
-	if !errors.Is(err, wrong) || string(store.All()["x"]) != before {
-		t.Errorf("%v, stored %q", err, store.All()["x"])
-	}
+	expect.That(t, errors.Is(err, wrong) && string(store.All()["x"]) == before, "%v, stored %q", err, store.All()["x"])
 }

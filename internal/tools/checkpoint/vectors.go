@@ -77,7 +77,7 @@ func (v *vectors) Read(file int, at int64, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// close makes what was written durable.
+// close makes the written vectors durable.
 func (v *vectors) close() error {
 	f := v.opened
 	if v.opened = nil; f == nil {

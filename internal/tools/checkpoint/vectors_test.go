@@ -12,6 +12,7 @@ import (
 
 	"fedsim/internal/tools/checkpoint"
 	"fedsim/internal/tools/checkpoint/checkpointtest"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/state"
 )
 
@@ -44,9 +45,12 @@ func (l *lists) set(i int, x float64) {
 }
 
 func (l *lists) equal(other *lists) bool {
-	same := slices.EqualFunc(l.single, other.single, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) })
+	same := slices.EqualFunc(l.single, other.single,
+		func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) })
 	for i := range l.double {
-		same = same && slices.EqualFunc(l.double[i], other.double[i], func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
+		same = same &&
+			slices.EqualFunc(l.double[i], other.double[i],
+				func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 	}
 	return same
 }
@@ -73,17 +77,11 @@ func TestVectorsThatHaveNotChangedAreNotWrittenAgain(t *testing.T) {
 	s := saver()
 	save := func(want ...int64) {
 		t.Helper()
-		if err := s.Save(written.state); err != nil {
-			t.Fatal(err)
-		}
-		if got := sizes(); got != [2]int64(want) {
-			t.Errorf("files of %d bytes, want %d", got, want)
-		}
+		expect.NoError(t, s.Save(written.state))
+		got := sizes()
+		expect.That(t, got == [2]int64(want), "files of %d bytes, want %d", got, want)
 		read := newLists()
-		c, err := saver().Restore()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Value(saver().Restore())(t)
 		if read.state(c); c.Err() != nil || !read.equal(written) {
 			t.Errorf("read back equal: %t, %v", read.equal(written), c.Err())
 		}
@@ -127,38 +125,25 @@ func TestVectorsThatHaveNotChangedAreNotWrittenAgain(t *testing.T) {
 func TestCorruptVectors(t *testing.T) {
 	store := &checkpointtest.Store{Dir: t.TempDir()}
 	saver := checkpoint.Policy{Store: store, Clock: time.Now}.Saver(t.Context(), "x")
-	if err := saver.Save(newLists().state); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, saver.Save(newLists().state))
 	path := store.Path("x", 0)
 	restore := func() error {
-		c, err := saver.Restore()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Value(saver.Restore())(t)
 		newLists().state(c)
 		return c.Err()
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := expect.Value(os.ReadFile(path))(t)
 	content[len(content)-9] ^= 4
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := restore(); err == nil || !strings.Contains(err.Error(), "a vector of 32768 values is corrupt: its checksum does not match its content") {
+	expect.NoError(t, os.WriteFile(path, content, 0o600))
+	if err := restore(); err == nil ||
+		!strings.Contains(err.Error(), "a vector of 32768 values is corrupt: its checksum does not match its content") {
 		t.Errorf("a changed bit: %v", err)
 	}
-	if err := os.Truncate(path, int64(len(content)-1)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Truncate(path, int64(len(content)-1)))
 	if err := restore(); !errors.Is(err, io.EOF) {
 		t.Errorf("a file that is cut off: %v", err)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(path))
 	if err := restore(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}

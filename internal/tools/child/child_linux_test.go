@@ -7,34 +7,24 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // Whatever kills fedsim, its program dies too, although it does not read its input.
 func TestNoOrphans(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), role+"=starter")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := expect.Value(cmd.StdinPipe())(t)
 	defer func() { _ = in.Close() }()
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := expect.Value(cmd.StdoutPipe())(t)
+	expect.NoError(t, cmd.Start())
 	var id int
-	if _, err := fmt.Fscan(bufio.NewReader(out), &id); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(fmt.Fscan(bufio.NewReader(out), &id))(t)
 	if err := syscall.Kill(id, 0); err != nil {
 		t.Fatalf("the program does not run: %v", err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	until(t, "the program ends", func() bool { return ended(id) })
 }
@@ -43,12 +33,9 @@ func TestNoOrphans(t *testing.T) {
 func TestGroupEnds(t *testing.T) {
 	p := launch(t, "parent")
 	var id int
-	if _, err := fmt.Sscan(ask(t, p, "x"), &id); err != nil {
-		t.Fatal(err)
-	}
-	if e := failing[*ExitError](t, p, 0); e.Code != 0 {
-		t.Errorf("%v", e)
-	}
+	expect.Value(fmt.Sscan(ask(t, p, "x"), &id))(t)
+	e := failing[*ExitError](t, p, 0)
+	expect.That(t, e.Code == 0, "%v", e)
 	<-p.ended
 	until(t, "the process of the program ends", func() bool { return ended(id) })
 }

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fedsim/internal/tools/expect"
 )
 
 // role is the environment variable that makes the test binary one of the programs below.
@@ -165,10 +167,7 @@ func launch(t *testing.T, name string, change ...func(*Config)) *Process {
 	for _, f := range change {
 		f(&c)
 	}
-	p, err := Start(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(Start(c))(t)
 	t.Cleanup(func() {
 		_ = p.Close(0)
 		until(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
@@ -200,10 +199,7 @@ func noTurn() {}
 
 func ask(t *testing.T, p *Process, request string) string {
 	t.Helper()
-	response, err := p.AskInTurn(t.Context(), []byte(request), 0, noTurn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := expect.Value(p.AskInTurn(t.Context(), []byte(request), 0, noTurn))(t)
 	return string(response)
 }
 
@@ -212,21 +208,17 @@ func failing[E error](t *testing.T, p *Process, timeout time.Duration) E {
 	t.Helper()
 	response, err := p.AskInTurn(t.Context(), []byte("x"), timeout, noTurn)
 	e, ok := errors.AsType[E](err)
-	if !ok {
-		t.Fatalf("response %q, error %v", response, err)
-	}
-	if _, again := p.AskInTurn(t.Context(), []byte("y"), 0, noTurn); again != err {
-		t.Errorf("the next error is %v, must be %v", again, err)
-	}
+	expect.Must(t, ok, "response %q, error %v", response, err)
+	_, again := p.AskInTurn(t.Context(), []byte("y"), 0, noTurn)
+	expect.That(t, again == err, "the next error is %v, must be %v", again, err)
 	return e
 }
 
 func TestAsk(t *testing.T) {
 	p := launch(t, "echo")
 	for _, request := range []string{"", "a", `{"op":"hello"}`, strings.Repeat("long ", 1<<20)} {
-		if got := ask(t, p, request); got != request {
-			t.Errorf("%d bytes for %d", len(got), len(request))
-		}
+		got := ask(t, p, request)
+		expect.That(t, got == request, "%d bytes for %d", len(got), len(request))
 	}
 	if _, err := p.AskInTurn(t.Context(), []byte("a\nb"), 0, noTurn); err == nil {
 		t.Error("a request with a line break is accepted")
@@ -236,9 +228,7 @@ func TestAsk(t *testing.T) {
 		all.Go(func() {
 			request := fmt.Sprint(i)
 			response, err := p.AskInTurn(t.Context(), []byte(request), 0, noTurn)
-			if err != nil || string(response) != request {
-				t.Errorf("%s: %q, %v", request, response, err)
-			}
+			expect.That(t, err == nil && string(response) == request, "%s: %q, %v", request, response, err)
 		})
 	}
 	all.Wait()
@@ -255,17 +245,15 @@ func TestAsk(t *testing.T) {
 
 func TestProgramsHaveTheirOwnGroupAndEnvironment(t *testing.T) {
 	p := launch(t, "identity", func(c *Config) { c.Env = append(c.Env, "GREETING=hi") })
-	if got, want := ask(t, p, ""), fmt.Sprintf("%d %d hi", p.PID(), p.PID()); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	got, want := ask(t, p, ""), fmt.Sprintf("%d %d hi", p.PID(), p.PID())
+	expect.That(t, got == want, "got %s, want %s", got, want)
 }
 
 func TestStartFails(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, command := range [][]string{nil, {"no-such-program-of-fedsim"}, {"./absent"}} {
-		if _, err := Start(Config{Command: command}); err == nil {
-			t.Errorf("%q starts", command)
-		}
+		_, err := Start(Config{Command: command})
+		expect.That(t, err != nil, "%q starts", command)
 	}
 	until(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before })
 }
@@ -274,10 +262,12 @@ func TestExit(t *testing.T) {
 	var log bytes.Buffer
 	p := launch(t, "exit", func(c *Config) { c.Stderr, c.Prefix = &log, "learner: " })
 	e := failing[*ExitError](t, p, 0)
-	if e.Code != 3 || e.Signal != "" || !slices.Equal(e.Stderr, []string{`Traceback: \x1b[2J`, `ValueError: no such \rthing`}) {
+	if e.Code != 3 || e.Signal != "" ||
+		!slices.Equal(e.Stderr, []string{`Traceback: \x1b[2J`, `ValueError: no such \rthing`}) {
 		t.Errorf("%+v", e)
 	}
-	if want := `exited with status 3; the last line of its standard error: ValueError: no such \rthing`; e.Error() != want {
+	if want :=
+		`exited with status 3; the last line of its standard error: ValueError: no such \rthing`; e.Error() != want {
 		t.Errorf("%s, want %s", e, want)
 	}
 	if want := "learner: Traceback: \\x1b[2J\nlearner: ValueError: no such \\rthing\n"; log.String() != want {
@@ -287,35 +277,30 @@ func TestExit(t *testing.T) {
 
 func TestSignal(t *testing.T) {
 	p := launch(t, "hang")
-	if err := syscall.Kill(p.PID(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if e := failing[*ExitError](t, p, 0); e.Signal != "killed" || e.Error() != "was killed by the signal killed" {
-		t.Errorf("%+v: %s", e, e)
-	}
+	expect.NoError(t, syscall.Kill(p.PID(), syscall.SIGKILL))
+	e := failing[*ExitError](t, p, 0)
+	expect.That(t, e.Signal == "killed" && e.Error() == "was killed by the signal killed", "%+v: %s", e, e)
 }
 
 // The response before the exit is not lost.
 func TestLastResponse(t *testing.T) {
 	p := launch(t, "answer and exit")
-	if got := ask(t, p, "x"); got != "last" {
-		t.Errorf("got %q", got)
-	}
-	if e := failing[*ExitError](t, p, 0); e.Code != 4 {
-		t.Errorf("%+v", e)
-	}
+	got := ask(t, p, "x")
+	expect.That(t, got == "last", "got %q", got)
+	e := failing[*ExitError](t, p, 0)
+	expect.That(t, e.Code == 4, "%+v", e)
 }
 
 func TestHalfLine(t *testing.T) {
 	e := failing[*ExitError](t, launch(t, "half"), 0)
-	if want := `exited with status 0, after half a line: "{\"flops\":"`; e.Error() != want {
-		t.Errorf("%s, want %s", e, want)
-	}
+	want := `exited with status 0, after half a line: "{\"flops\":"`
+	expect.That(t, e.Error() == want, "%s, want %s", e, want)
 }
 
 func TestTimeout(t *testing.T) {
 	p := launch(t, "hang")
-	if e := failing[*TimeoutError](t, p, time.Millisecond); e.After != time.Millisecond || !strings.HasPrefix(e.Error(), "did not answer in 1ms") {
+	if e := failing[*TimeoutError](t, p, time.Millisecond); e.After != time.Millisecond ||
+		!strings.HasPrefix(e.Error(), "did not answer in 1ms") {
 		t.Errorf("%s", e)
 	}
 }
@@ -324,9 +309,8 @@ func TestTimeout(t *testing.T) {
 func TestTimeoutOfWrite(t *testing.T) {
 	p := launch(t, "deaf")
 	_, err := p.AskInTurn(t.Context(), make([]byte, 1<<20), 10*time.Millisecond, noTurn)
-	if _, ok := errors.AsType[*TimeoutError](err); !ok {
-		t.Error(err)
-	}
+	_, ok := errors.AsType[*TimeoutError](err)
+	expect.That(t, ok, "%v", err)
 }
 
 func TestCancel(t *testing.T) {
@@ -337,12 +321,10 @@ func TestCancel(t *testing.T) {
 		until(t, "the program works", func() bool { return len(p.tail.lines()) > 0 })
 		cancel(cause)
 	}()
-	if _, err := p.AskInTurn(ctx, []byte("x"), 0, noTurn); err != cause {
-		t.Errorf("got %v", err)
-	}
-	if _, err := p.AskInTurn(t.Context(), []byte("x"), 0, noTurn); err != cause {
-		t.Errorf("then %v", err)
-	}
+	_, err := p.AskInTurn(ctx, []byte("x"), 0, noTurn)
+	expect.That(t, err == cause, "got %v", err)
+	_, err = p.AskInTurn(t.Context(), []byte("x"), 0, noTurn)
+	expect.That(t, err == cause, "then %v", err)
 }
 
 // A context that has ended before the request does no harm.
@@ -350,87 +332,78 @@ func TestCanceledBefore(t *testing.T) {
 	p := launch(t, "echo")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.AskInTurn(ctx, []byte("x"), 0, noTurn); err != context.Canceled {
-		t.Errorf("got %v", err)
-	}
-	if got := ask(t, p, "y"); got != "y" {
-		t.Errorf("got %q", got)
-	}
+	_, err := p.AskInTurn(ctx, []byte("x"), 0, noTurn)
+	expect.That(t, err == context.Canceled, "got %v", err)
+	got := ask(t, p, "y")
+	expect.That(t, got == "y", "got %q", got)
 }
 
 func TestLongLine(t *testing.T) {
 	p := launch(t, "garbage", func(c *Config) { c.MaxLine = 1 << 20 })
 	// The garbage may come before the request.
-	if e := failing[*LineError](t, p, 0); e.Most != 1<<20 || !strings.HasPrefix(e.Start, "gggg") || len(e.Error()) > 300 {
+	if e := failing[*LineError](t, p, 0); e.Most != 1<<20 || !strings.HasPrefix(e.Start, "gggg") ||
+		len(e.Error()) > 300 {
 		t.Errorf("%+v", e)
 	}
 	long := strings.Repeat("a", 1<<20)
 	p = launch(t, "echo", func(c *Config) { c.MaxLine = 1 << 20 })
-	if got := ask(t, p, long); got != long {
-		t.Error("a line of the greatest length is cut")
-	}
+	got := ask(t, p, long)
+	expect.That(t, got == long, "a line of the greatest length is cut")
 }
 
 func TestTwoLines(t *testing.T) {
 	p := launch(t, "twice")
-	if got := ask(t, p, "x"); got != "one" {
-		t.Errorf("got %q", got)
-	}
-	if e := failing[*UnaskedError](t, p, 0); e.Error() != "wrote more than one line for a request" {
-		t.Errorf("%s", e)
-	}
+	got := ask(t, p, "x")
+	expect.That(t, got == "one", "got %q", got)
+	e := failing[*UnaskedError](t, p, 0)
+	expect.That(t, e.Error() == "wrote more than one line for a request", "%s", e)
 }
 
 func TestUnasked(t *testing.T) {
 	p := launch(t, "chatty")
 	until(t, "the line arrives", func() bool { return p.output.early() != nil })
-	if e := failing[*UnaskedError](t, p, 0); e.Error() != `wrote a line without a request: "Loading the data ..."` {
-		t.Errorf("%s", e)
-	}
+	e := failing[*UnaskedError](t, p, 0)
+	expect.That(t, e.Error() == `wrote a line without a request: "Loading the data ..."`, "%s", e)
 }
 
 // A program that writes before it has read everything stops neither side.
 func TestWriteAndReadAtOnce(t *testing.T) {
 	p := launch(t, "early")
-	if got := ask(t, p, strings.Repeat("r", 1<<22)); got != strings.Repeat("e", 1<<20) {
-		t.Errorf("%d bytes", len(got))
-	}
+	got := ask(t, p, strings.Repeat("r", 1<<22))
+	expect.That(t, got == strings.Repeat("e", 1<<20), "%d bytes", len(got))
 }
 
 func TestClosedOutput(t *testing.T) {
 	hurry(t)
-	if e := failing[error](t, launch(t, "no output"), 0); e.Error() != "closed its standard output and did not exit" {
-		t.Errorf("%v", e)
-	}
+	e := failing[error](t, launch(t, "no output"), 0)
+	expect.That(t, e.Error() == "closed its standard output and did not exit", "%v", e)
 }
 
 func TestClosedInput(t *testing.T) {
 	hurry(t)
 	p := launch(t, "no input")
 	until(t, "the program closes its input", func() bool { return len(p.tail.lines()) > 0 })
-	if e := failing[error](t, p, 0); !strings.HasPrefix(e.Error(), "closed its standard input: ") {
-		t.Errorf("%v", e)
-	}
+	e := failing[error](t, p, 0)
+	expect.That(t, strings.HasPrefix(e.Error(), "closed its standard input: "), "%v", e)
 }
 
 func TestStandardError(t *testing.T) {
 	var log bytes.Buffer
 	p := launch(t, "errors", func(c *Config) { c.Stderr, c.Prefix = &log, "> " })
 	e := failing[*ExitError](t, p, 0)
-	if len(e.Stderr) != mostTail || e.Stderr[0] != "line 3" || len(e.Error()) > 200 {
-		t.Errorf("%d lines from %q: %s", len(e.Stderr), e.Stderr[0], e)
-	}
+	expect.That(t, len(e.Stderr) == mostTail && e.Stderr[0] == "line 3" && len(e.Error()) <= 200,
+		"%d lines from %q: %s", len(e.Stderr), e.Stderr[0], e)
 	lines := strings.Split(log.String(), "\n")
-	if len(lines) != 26 || lines[0] != "> line 0" || lines[1] != "> " || len(lines[24]) > 2100 {
-		t.Errorf("%d lines: %.200q", len(lines), lines)
-	}
+	expect.That(t, len(lines) == 26 && lines[0] == "> line 0" && lines[1] == "> " && len(lines[24]) <= 2100,
+		"%d lines: %.200q", len(lines), lines)
 }
 
 func TestCloseTerminates(t *testing.T) {
 	p := launch(t, "polite")
 	ask(t, p, "x")
 	err := p.Close(50 * time.Millisecond)
-	if _, ok := errors.AsType[*TimeoutError](err); !ok || err.Error() != "did not exit at the end of its input in 50ms" {
+	if _, ok := errors.AsType[*TimeoutError](err); !ok ||
+		err.Error() != "did not exit at the end of its input in 50ms" {
 		t.Errorf("%v", err)
 	}
 	if code := p.cmd.ProcessState.ExitCode(); code != 9 && code != -1 { // -1: a machine too busy for 50 ms
@@ -441,12 +414,10 @@ func TestCloseTerminates(t *testing.T) {
 func TestCloseKills(t *testing.T) {
 	p := launch(t, "stubborn")
 	ask(t, p, "x")
-	if err := p.Close(time.Millisecond); err == nil {
-		t.Error("no error")
-	}
-	if s := signalOf(p.cmd.ProcessState); s != "killed" {
-		t.Errorf("ended by %q", s)
-	}
+	err := p.Close(time.Millisecond)
+	expect.That(t, err != nil, "no error")
+	s := signalOf(p.cmd.ProcessState)
+	expect.That(t, s == "killed", "ended by %q", s)
 }
 
 func TestCloseEndsRequests(t *testing.T) {
@@ -458,9 +429,8 @@ func TestCloseEndsRequests(t *testing.T) {
 	}()
 	until(t, "the program works", func() bool { return len(p.tail.lines()) > 0 })
 	_ = p.Close(time.Millisecond)
-	if _, ok := errors.AsType[*ExitError](<-failed); !ok {
-		t.Error("the request was not ended by the exit")
-	}
+	_, ok := errors.AsType[*ExitError](<-failed)
+	expect.That(t, ok, "the request was not ended by the exit")
 }
 
 // A program that exits ends the request, even if a process that it left behind holds its
@@ -469,13 +439,10 @@ func TestRunaway(t *testing.T) {
 	hurry(t)
 	p := launch(t, "runaway")
 	var id int
-	if _, err := fmt.Sscan(ask(t, p, "x"), &id); err != nil {
-		t.Fatal(err)
-	}
+	expect.Value(fmt.Sscan(ask(t, p, "x"), &id))(t)
 	defer func() { _ = syscall.Kill(id, syscall.SIGKILL) }()
-	if e := failing[*ExitError](t, p, 0); e.Code != 0 {
-		t.Errorf("%v", e)
-	}
+	e := failing[*ExitError](t, p, 0)
+	expect.That(t, e.Code == 0, "%v", e)
 }
 
 // forever does not return. (An empty select ends a program without other goroutines.)

@@ -27,7 +27,7 @@ type output struct {
 	// slept wakes late. It is 0 where the last answer took longer.
 	patience time.Duration
 	into     []byte // of look
-	n        int    // what it has read
+	n        int    // bytes that it has read
 	first    [400]byte
 	kept     []byte // of first: output before a request
 }

@@ -1,10 +1,11 @@
-// Package columns writes tables, paragraphs and numbers: as text that fits a
-// terminal, and as Markdown.
+// Package columns writes sections, which are tables with sentences: as text that fits a terminal, as Markdown,
+// LaTeX and HTML. It also has paragraphs and numbers.
 //
 // It must not know the contents of a text.
 package columns
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,7 +27,8 @@ type Table struct {
 type Group struct {
 	Title string // empty: none
 	Heads []string
-	Left  bool // align left: the cells are text, not numbers
+	Units []string // below the heads; nil: none
+	Left  bool     // align left: the cells are text, not numbers
 }
 
 // Block is a set of rows. A row is a label followed by one cell for each column.
@@ -34,8 +36,7 @@ type Block struct {
 	Title string // empty: none
 	Rows  [][]string
 	Notes []string // sentences below the rows
-	// Bold selects cells that Markdown shows in bold, by their indices in Rows; nil: none.
-	Bold func(row, cell int) bool
+	Best  [][2]int // rows and cells in bold, but for text
 }
 
 const (
@@ -51,18 +52,23 @@ type col struct {
 	more  bool // continues the title of the group before it
 	index int  // of its cells in a row
 	head  string
+	unit  string
 	width int
 	extra int // blanks after the column, where the title of its group is wider
 }
 
-// Write appends the table as text with at most width characters a line. A cell that is
-// wider than a line is cut.
-func (t *Table) Write(b *strings.Builder, width int) {
-	label := utf8.RuneCountInString(t.Label)
-	var all []col
+// columns returns the columns, and the width of the label.
+func (t *Table) columns() (all []col, label int) {
+	label = utf8.RuneCountInString(t.Label)
 	for i := range t.Groups {
 		for k, head := range t.Groups[i].Heads {
-			all = append(all, col{group: &t.Groups[i], first: k == 0, index: len(all) + 1, head: head, width: utf8.RuneCountInString(head)})
+			c := col{group: &t.Groups[i], first: k == 0, index: len(all) + 1, head: head,
+				width: utf8.RuneCountInString(head)}
+			if c.group.Units != nil {
+				c.unit = c.group.Units[k]
+				c.width = max(c.width, utf8.RuneCountInString(c.unit))
+			}
+			all = append(all, c)
 		}
 	}
 	for _, block := range t.Blocks {
@@ -73,6 +79,27 @@ func (t *Table) Write(b *strings.Builder, width int) {
 			}
 		}
 	}
+	return all, label
+}
+
+// Width returns the characters of a line of the table as text, if it is not divided.
+func (t *Table) Width() int {
+	all, label := t.columns()
+	for i := 0; i < len(all); {
+		end := i + 1
+		for end < len(all) && all[end].group == all[i].group {
+			end++
+		}
+		fit(all[i:end], all[i].group.Title)
+		i = end
+	}
+	return lead + label + widthOf(all)
+}
+
+// text appends the table as text with at most width characters a line. A cell that is
+// wider than a line is cut.
+func (t *Table) text(b *strings.Builder, width int) {
+	all, label := t.columns()
 	label = min(label, width/2)
 	for i := range all {
 		all[i].width = min(all[i].width, width-lead-label-groupGap)
@@ -180,6 +207,7 @@ func (t *Table) part(b *strings.Builder, part []col, rows [][]string, label, wid
 	}
 	titles, titled := strings.Repeat(" ", lead+label), false
 	heads := strings.Repeat(" ", lead) + pad(t.Label, label, true)
+	units, united := strings.Repeat(" ", lead+label), false
 	for i, c := range part {
 		if c.first && !c.more {
 			at := lead + label + widthOf(part[:i]) + groupGap
@@ -189,16 +217,22 @@ func (t *Table) part(b *strings.Builder, part []col, rows [][]string, label, wid
 			}
 		}
 		heads += strings.Repeat(" ", c.blanks()) + pad(c.head, c.width, c.group.Left) + strings.Repeat(" ", c.extra)
+		units += strings.Repeat(" ", c.blanks()) + pad(c.unit, c.width, c.group.Left) + strings.Repeat(" ", c.extra)
+		united = united || c.unit != ""
 	}
 	if titled {
 		line(b, cut(titles, width))
 	}
 	line(b, heads)
+	if united {
+		line(b, units)
+	}
 	line(b, strings.Repeat(" ", lead)+strings.Repeat("-", label+widthOf(part)))
 	for _, row := range rows {
 		text := strings.Repeat(" ", lead) + pad(row[0], label, true)
 		for _, c := range part {
-			text += strings.Repeat(" ", c.blanks()) + pad(row[c.index], c.width, c.group.Left) + strings.Repeat(" ", c.extra)
+			text += strings.Repeat(" ", c.blanks()) + pad(row[c.index], c.width, c.group.Left) +
+				strings.Repeat(" ", c.extra)
 		}
 		line(b, text)
 	}
@@ -222,6 +256,27 @@ func cut(text string, width int) string {
 		return text
 	}
 	return string([]rune(text)[:max(width-1, 0)]) + "…"
+}
+
+// Middle cuts the middle of a text that is longer than a width.
+func Middle(text string, width int) string {
+	runes := []rune(text)
+	if len(runes) <= width {
+		return text
+	}
+	head := (width - 1) / 2
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
+}
+
+// MostShown is the most entries of a list in a text.
+const MostShown = 30
+
+// More says how many of n entries a list does not show, and which command shows all; nil: it shows all.
+func More(n int, all string) []string {
+	if n <= MostShown {
+		return nil
+	}
+	return []string{"and " + strconv.Itoa(n-MostShown) + " more (" + all + " has all)"}
 }
 
 // Entries returns a line for each name with its text, all texts in one column. A long

@@ -5,52 +5,58 @@ import "strings"
 // escapes are the characters that mark up text in a Markdown table.
 var escapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`)
 
-// Markdown returns text with the characters escaped that mark up Markdown.
-func Markdown(text string) string { return escapes.Replace(text) }
+// Markdown returns the sections with a heading each, and a list of the notes.
+func (s Sections) Markdown() string {
+	var b strings.Builder
+	for i := range s {
+		section := &s[i]
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		blank := ""
+		if section.Title != "" {
+			b.WriteString("### " + escapes.Replace(section.Title) + "\n")
+			blank = "\n"
+		}
+		notes := section.Notes
+		if len(section.Table.Groups) > 0 {
+			b.WriteString(blank)
+			notes, blank = append(section.Table.markdown(&b), notes...), "\n"
+		}
+		for _, note := range notes {
+			b.WriteString(blank + "* " + escapes.Replace(note) + "\n")
+			blank = ""
+		}
+	}
+	return b.String()
+}
 
-// WriteMarkdown appends the table as Markdown, followed by a list of the notes. The
-// title of a group precedes the head of its first column: "title: head".
-func (t *Table) WriteMarkdown(b *strings.Builder) {
-	heads, rule, title := []string{t.Label}, "| :-- |", ""
-	for _, g := range t.Groups {
-		for _, head := range g.Heads {
-			if g.Title != title && g.Title != "" {
-				head = strings.TrimSuffix(g.Title+": "+head, ": ")
-			}
-			title = g.Title
-			heads = append(heads, head)
-			if g.Left {
-				rule += " :-- |"
-			} else {
-				rule += " --: |"
-			}
-		}
+// markdown appends the table, and returns the notes of its blocks.
+func (t *Table) markdown(b *strings.Builder) (notes []string) {
+	markdownRow(b, t.heads(false), nil)
+	b.WriteByte('|')
+	for _, left := range t.left() {
+		b.WriteString(map[bool]string{true: " :-- |", false: " --: |"}[left])
 	}
-	markdownRow(b, heads, nil)
-	b.WriteString(rule + "\n")
-	for _, block := range t.Blocks {
+	b.WriteByte('\n')
+	for i := range t.Blocks {
+		block := &t.Blocks[i]
 		if block.Title != "" {
-			b.WriteString("| **" + Markdown(block.Title) + "** |" + strings.Repeat(" |", len(heads)-1) + "\n")
+			b.WriteString("| **" + escapes.Replace(block.Title) + "** |" + strings.Repeat(" |", len(t.left())-1) + "\n")
 		}
-		for i, row := range block.Rows {
-			bold := func(cell int) bool { return block.Bold != nil && block.Bold(i, cell) }
-			markdownRow(b, row, bold)
+		for k, row := range block.Rows {
+			markdownRow(b, row, func(cell int) bool { return block.best(k, cell) })
 		}
+		notes = append(notes, block.Notes...)
 	}
-	start := "\n"
-	for _, block := range t.Blocks {
-		for _, note := range block.Notes {
-			b.WriteString(start + "* " + Markdown(note) + "\n")
-			start = ""
-		}
-	}
+	return notes
 }
 
 // markdownRow appends a row of a table, with the cells in bold that bold selects.
 func markdownRow(b *strings.Builder, cells []string, bold func(cell int) bool) {
 	b.WriteByte('|')
 	for i, cell := range cells {
-		text := Markdown(cell)
+		text := escapes.Replace(cell)
 		if bold != nil && bold(i) {
 			text = "**" + text + "**"
 		}

@@ -3,6 +3,8 @@ package columns
 import (
 	"math"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // Significant formats a number with three significant digits, and with all digits
@@ -32,4 +34,29 @@ func Exact(v float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// Rounded returns seconds of real time with the precision with which they are displayed.
+func Rounded(seconds float64) time.Duration {
+	d := time.Duration(min(seconds, 1e9) * float64(time.Second))
+	switch {
+	case d < time.Minute:
+		return d.Round(time.Second)
+	case d < 10*time.Minute:
+		return d.Round(10 * time.Second)
+	default:
+		return d.Round(time.Minute)
+	}
+}
+
+// Span formats seconds of real time; "-" if they are not known.
+func Span(seconds float64) string {
+	if math.IsNaN(seconds) {
+		return "-"
+	}
+	text := Rounded(seconds).String()
+	if seconds >= 10*60 {
+		text = strings.TrimSuffix(text, "0s") // it is rounded to minutes
+	}
+	return text
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -135,9 +136,7 @@ func TestErrorsAreBelowOneUnit(t *testing.T) {
 				worst, at = u, x
 			}
 		}
-		if !(worst < 1) {
-			t.Errorf("%s: error of %.3g units in the last place at %v, want below 1", c.name, worst, at)
-		}
+		expect.That(t, worst < 1, "%s: error of %.3g units in the last place at %v, want below 1", c.name, worst, at)
 		t.Logf("%s: %.3f", c.name, worst)
 	}
 }
@@ -158,9 +157,16 @@ func TestErfinvInvertsErf(t *testing.T) {
 		if bound := 0x1p-52 * (4*math.Abs(z) + tail/math.Exp(-z*z)*(2+z*z)); math.Abs(error) > bound {
 			t.Fatalf("Erfinv(1 - %g) = %v is wrong by %g, want at most %g", tail, z, error, bound)
 		}
-		if got := elementary.Erfinv(tail - 1); got != -z {
-			t.Fatalf("Erfinv(%g - 1) = %v, want %v", tail, got, -z)
-		}
+		got := elementary.Erfinv(tail - 1)
+		expect.Must(t, got == -z, "Erfinv(%g - 1) = %v, want %v", tail, got, -z)
+	}
+}
+
+func TestErfcIsThatOfPackageMath(t *testing.T) {
+	for x := -8.0; x < 26; x += 0.001 {
+		got, want := elementary.Erfc(x), math.Erfc(x)
+		expect.Must(t, math.Abs(got-want) <= 1e-14*math.Max(1, want) && (x < 2.5 || math.Abs(got-want) <= 1e-12*want),
+			"Erfc(%g) = %v, want %v", x, got, want)
 	}
 }
 
@@ -171,24 +177,35 @@ func TestSpecialValues(t *testing.T) {
 		f            func(float64) float64
 		x, want, ulp float64
 	}{
-		{"exp", elementary.Exp, 0, 1, 0xee07c7c2bd6ac88e}, {"exp", elementary.Exp, minus0, 1, 0}, {"exp", elementary.Exp, inf, inf, 0}, {"exp", elementary.Exp, -inf, 0, 0}, {"exp", elementary.Exp, nan, nan, 0},
-		{"exp", elementary.Exp, 710, inf, 0}, {"exp", elementary.Exp, -746, 0, 0xee07c7c2bd6ac88e}, {"exp", elementary.Exp, -745, 0x1p-1074, 0}, {"exp", elementary.Exp, 709.782712893384, 1.797693134862273e308, 1e293},
-		{"expm1", elementary.Expm1, minus0, minus0, 0}, {"expm1", elementary.Expm1, inf, inf, 0}, {"expm1", elementary.Expm1, -inf, -1, 0}, {"expm1", elementary.Expm1, nan, nan, 0},
+		{"exp", elementary.Exp, 0, 1, 0xee07c7c2bd6ac88e}, {"exp", elementary.Exp, minus0, 1, 0},
+		{"exp", elementary.Exp, inf, inf, 0}, {"exp", elementary.Exp, -inf, 0, 0}, {"exp", elementary.Exp, nan, nan, 0},
+		{"exp", elementary.Exp, 710, inf, 0}, {"exp", elementary.Exp, -746, 0, 0xee07c7c2bd6ac88e},
+		{"exp", elementary.Exp, -745, 0x1p-1074, 0},
+		{"exp", elementary.Exp, 709.782712893384, 1.797693134862273e308, 1e293},
+		{"expm1", elementary.Expm1, minus0, minus0, 0}, {"expm1", elementary.Expm1, inf, inf, 0},
+		{"expm1", elementary.Expm1, -inf, -1, 0}, {"expm1", elementary.Expm1, nan, nan, 0},
 		{"expm1", elementary.Expm1, 0x1p-1074, 0x1p-1074, 0},
-		{"log", elementary.Log, 0, -inf, 0}, {"log", elementary.Log, minus0, -inf, 0}, {"log", elementary.Log, 1, 0, 0xcf8b67179b3e86a9}, {"log", elementary.Log, inf, inf, 0}, {"log", elementary.Log, -1, nan, 0}, {"log", elementary.Log, nan, nan, 0},
-		{"log1p", elementary.Log1p, minus0, minus0, 0}, {"log1p", elementary.Log1p, -1, -inf, 0}, {"log1p", elementary.Log1p, inf, inf, 0}, {"log1p", elementary.Log1p, -2, nan, 0}, {"log1p", elementary.Log1p, nan, nan, 0},
+		{"log", elementary.Log, 0, -inf, 0}, {"log", elementary.Log, minus0, -inf, 0},
+		{"log", elementary.Log, 1, 0, 0xcf8b67179b3e86a9}, {"log", elementary.Log, inf, inf, 0},
+		{"log", elementary.Log, -1, nan, 0}, {"log", elementary.Log, nan, nan, 0},
+		{"log1p", elementary.Log1p, minus0, minus0, 0}, {"log1p", elementary.Log1p, -1, -inf, 0},
+		{"log1p", elementary.Log1p, inf, inf, 0}, {"log1p", elementary.Log1p, -2, nan, 0},
+		{"log1p", elementary.Log1p, nan, nan, 0},
 		{"log1p", elementary.Log1p, 0x1p-1074, 0x1p-1074, 0},
-		{"sin", elementary.Sin, minus0, minus0, 0}, {"sin", elementary.Sin, inf, nan, 0}, {"sin", elementary.Sin, nan, nan, 0}, {"sin", elementary.Sin, 0x1p29, nan, 0},
-		{"cos", elementary.Cos, 0, 1, 0x21d985fd150ee8fa}, {"cos", elementary.Cos, -inf, nan, 0}, {"cos", elementary.Cos, nan, nan, 0},
-		{"erfinv", elementary.Erfinv, 0, 0, 0x57c34c4b70d18b0d}, {"erfinv", elementary.Erfinv, 1, inf, 0}, {"erfinv", elementary.Erfinv, -1, -inf, 0}, {"erfinv", elementary.Erfinv, 1.5, nan, 0}, {"erfinv", elementary.Erfinv, nan, nan, 0},
+		{"sin", elementary.Sin, minus0, minus0, 0}, {"sin", elementary.Sin, inf, nan, 0},
+		{"sin", elementary.Sin, nan, nan, 0}, {"sin", elementary.Sin, 0x1p29, nan, 0},
+		{"cos", elementary.Cos, 0, 1, 0x21d985fd150ee8fa}, {"cos", elementary.Cos, -inf, nan, 0},
+		{"cos", elementary.Cos, nan, nan, 0}, {"erfinv", elementary.Erfinv, 0, 0, 0x57c34c4b70d18b0d},
+		{"erfinv", elementary.Erfinv, 1, inf, 0}, {"erfinv", elementary.Erfinv, -1, -inf, 0},
+		{"erfinv", elementary.Erfinv, 1.5, nan, 0},
+		{"erfinv", elementary.Erfinv, nan, nan, 0},
 	} {
 		got := c.f(c.x)
 		if math.IsNaN(got) && math.IsNaN(c.want) || math.Abs(got-c.want) <= c.ulp {
 			continue
 		}
-		if got != c.want || math.Signbit(got) != math.Signbit(c.want) {
-			t.Errorf("%s(%v) = %v, want %v", c.name, c.x, got, c.want)
-		}
+		expect.That(t, got == c.want && math.Signbit(got) == math.Signbit(c.want),
+			"%s(%v) = %v, want %v", c.name, c.x, got, c.want)
 	}
 }
 
@@ -213,9 +230,7 @@ func TestBitsArePinned(t *testing.T) {
 		for range 10000 {
 			sum = sum*3 + math.Float64bits(c.f(c.low+float64((c.high-c.low)*stream.Float64())))
 		}
-		if sum != c.want {
-			t.Errorf("%s: the bits add up to %#x, want %#x", c.name, sum, c.want)
-		}
+		expect.That(t, sum == c.want, "%s: the bits add up to %#x, want %#x", c.name, sum, c.want)
 	}
 }
 
@@ -224,7 +239,8 @@ func BenchmarkElementary(b *testing.B) {
 		name string
 		f    func(float64) float64
 	}{
-		{"exp/own", elementary.Exp}, {"exp/math", math.Exp}, {"log/own", elementary.Log}, {"log/math", math.Log}, {"log1p/own", elementary.Log1p}, {"log1p/math", math.Log1p},
+		{"exp/own", elementary.Exp}, {"exp/math", math.Exp}, {"log/own", elementary.Log}, {"log/math", math.Log},
+		{"log1p/own", elementary.Log1p}, {"log1p/math", math.Log1p},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			x, sum := 0.1, 0.0
@@ -234,9 +250,7 @@ func BenchmarkElementary(b *testing.B) {
 					x = 0.1
 				}
 			}
-			if math.IsNaN(sum) {
-				b.Fatal("not a number")
-			}
+			expect.Must(b, !math.IsNaN(sum), "not a number")
 		})
 	}
 }

@@ -17,7 +17,8 @@ func octants(x float64, shift uint64) float64 {
 	}
 	n := uint64(x * (4 / math.Pi))
 	n += n & 1
-	const first, second, third = 7.85398125648498535156e-1, 3.77489470793079817668e-8, 2.69515142907905952645e-15 // pi/4
+	// pi/4
+	const first, second, third = 7.85398125648498535156e-1, 3.77489470793079817668e-8, 2.69515142907905952645e-15
 	y := float64(n)
 	part, last := (x-float64(y*first))-float64(y*second), float64(y*third)
 	z := part - last

@@ -23,49 +23,49 @@ type Type struct {
 }
 
 // decode converts the bytes of len(into) numbers.
-func (e Type) decode(b []byte, into []float64) {
-	order := e.Order
+func (ty Type) decode(b []byte, into []float64) {
+	order := ty.Order
 	switch {
-	case e.Size == 1 && e.Kind == 'i':
+	case ty.Size == 1 && ty.Kind == 'i':
 		for i := range into {
 			into[i] = float64(int8(b[i]))
 		}
-	case e.Size == 1 && e.Kind == 'b':
+	case ty.Size == 1 && ty.Kind == 'b':
 		for i := range into {
 			into[i] = 0
 			if b[i] != 0 {
 				into[i] = 1
 			}
 		}
-	case e.Size == 1:
+	case ty.Size == 1:
 		for i := range into {
 			into[i] = float64(b[i])
 		}
-	case e.Size == 2 && e.Kind == 'i':
+	case ty.Size == 2 && ty.Kind == 'i':
 		for i := range into {
 			into[i] = float64(int16(order.Uint16(b[2*i:])))
 		}
-	case e.Size == 2:
+	case ty.Size == 2:
 		for i := range into {
 			into[i] = float64(order.Uint16(b[2*i:]))
 		}
-	case e.Size == 4 && e.Kind == 'i':
+	case ty.Size == 4 && ty.Kind == 'i':
 		for i := range into {
 			into[i] = float64(int32(order.Uint32(b[4*i:])))
 		}
-	case e.Size == 4 && e.Kind == 'f':
+	case ty.Size == 4 && ty.Kind == 'f':
 		for i := range into {
 			into[i] = float64(math.Float32frombits(order.Uint32(b[4*i:])))
 		}
-	case e.Size == 4:
+	case ty.Size == 4:
 		for i := range into {
 			into[i] = float64(order.Uint32(b[4*i:]))
 		}
-	case e.Kind == 'i':
+	case ty.Kind == 'i':
 		for i := range into {
 			into[i] = float64(int64(order.Uint64(b[8*i:])))
 		}
-	case e.Kind == 'f':
+	case ty.Kind == 'f':
 		for i := range into {
 			into[i] = math.Float64frombits(order.Uint64(b[8*i:]))
 		}
@@ -135,17 +135,17 @@ func (f *File) Read(use func(Type, io.Reader) error) error {
 
 // each reads count numbers, and calls visit with some of them at a time: a whole number of
 // times step, and the index of the first. The error is a *Bad or one of reading.
-func (e Type) each(in io.Reader, count, step int, visit func(at int, values []float64)) error {
+func (ty Type) each(in io.Reader, count, step int, visit func(at int, values []float64)) error {
 	const some = 1 << 14
 	length := min(count, max(1, some/max(1, step))*step)
-	bytes, values := make([]byte, length*e.Size), make([]float64, length)
+	bytes, values := make([]byte, length*ty.Size), make([]float64, length)
 	for at := 0; at < count; at += length {
 		n := min(length, count-at)
-		if _, err := io.ReadFull(in, bytes[:n*e.Size]); err != nil {
+		if _, err := io.ReadFull(in, bytes[:n*ty.Size]); err != nil {
 			return err
 		}
-		e.decode(bytes[:n*e.Size], values[:n])
-		if e.Kind == 'f' {
+		ty.decode(bytes[:n*ty.Size], values[:n])
+		if ty.Kind == 'f' {
 			for i, v := range values[:n] {
 				if input.RefuseNumber(v) != "" {
 					return &Bad{int64(at + i), input.RefuseNumber(v)}
@@ -158,8 +158,8 @@ func (e Type) each(in io.Reader, count, step int, visit func(at int, values []fl
 }
 
 // Rows reads the rows of a matrix, one after the other. row returns one of them.
-func (e Type) Rows(in io.Reader, rows, cols int, row func(i int) []float64) error {
-	return e.each(in, rows*cols, cols, func(at int, values []float64) {
+func (ty Type) Rows(in io.Reader, rows, cols int, row func(i int) []float64) error {
+	return ty.each(in, rows*cols, cols, func(at int, values []float64) {
 		for i := at / cols; len(values) > 0; i++ {
 			copy(row(i), values)
 			values = values[cols:]
@@ -168,8 +168,8 @@ func (e Type) Rows(in io.Reader, rows, cols int, row func(i int) []float64) erro
 }
 
 // Columns reads the columns of a matrix, one after the other. row returns a row.
-func (e Type) Columns(in io.Reader, rows, cols int, row func(i int) []float64) error {
-	return e.each(in, rows*cols, rows, func(at int, values []float64) {
+func (ty Type) Columns(in io.Reader, rows, cols int, row func(i int) []float64) error {
+	return ty.each(in, rows*cols, rows, func(at int, values []float64) {
 		first := at / rows
 		for i := range rows {
 			into := row(i)[first:]
@@ -181,9 +181,9 @@ func (e Type) Columns(in io.Reader, rows, cols int, row func(i int) []float64) e
 }
 
 // Vector reads numbers.
-func (e Type) Vector(in io.Reader, count int) ([]float64, error) {
+func (ty Type) Vector(in io.Reader, count int) ([]float64, error) {
 	y := make([]float64, count)
-	return y, e.each(in, count, 1, func(at int, values []float64) { copy(y[at:], values) })
+	return y, ty.each(in, count, 1, func(at int, values []float64) { copy(y[at:], values) })
 }
 
 // Most limits the number of values of an array (8 GiB of float64).

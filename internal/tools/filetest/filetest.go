@@ -10,13 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // T is a testing.TB or a rapid.T.
-type T interface {
-	Helper()
-	Fatal(args ...any)
-}
+type T = expect.T
 
 // Read returns the content of a file.
 func Read(t T, path string) []byte {
@@ -57,7 +56,7 @@ func Folder(t testing.TB, files map[string][]byte) string {
 	return folder
 }
 
-// Base64 returns the content of a binary file that is kept as text.
+// Base64 returns the content of a binary file that is stored as text.
 func Base64(t T, path string) []byte {
 	t.Helper()
 	content, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(string(Read(t, path)), "\n", ""))

@@ -20,9 +20,9 @@ type classIndex struct {
 	n       int
 }
 
-func (x *classIndex) bucket(cell int32, rate float64) *int32 {
+func (c *classIndex) bucket(cell int32, rate float64) *int32 {
 	h := (math.Float64bits(rate) ^ uint64(cell)*0xd6e8feb86659fd93) * 0x9e3779b97f4a7c15
-	return &x.buckets[(h>>32^h>>48)&uint64(len(x.buckets)-1)]
+	return &c.buckets[(h>>32^h>>48)&uint64(len(c.buckets)-1)]
 }
 
 func (s *FairShare) isClass(g int32) bool { return g >= firstCell+int32(len(s.cells)) }

@@ -16,29 +16,29 @@ type exact struct{ hi, lo float64 }
 var never = exact{hi: math.Inf(1)}
 
 // at converts an instant to nanoseconds, and returns never beyond 146 years.
-func at(t engine.Time) exact {
-	if t >= 1<<62 {
+func at(instant engine.Time) exact {
+	if instant >= 1<<62 {
 		return never
 	}
-	hi := float64(t)
-	return exact{hi, float64(int64(t) - int64(hi))}
+	hi := float64(instant)
+	return exact{hi, float64(int64(instant) - int64(hi))}
 }
 
 // plus returns x + y to within 2^-104 (Knuth's two-sum, The Art of Computer
 // Programming, section 4.2.2, theorem B).
-func (x exact) plus(y float64) exact {
-	hi := x.hi + y
-	part := hi - x.hi
-	lo := (x.hi - (hi - part)) + (y - part) + x.lo
+func (e exact) plus(y float64) exact {
+	hi := e.hi + y
+	part := hi - e.hi
+	lo := (e.hi - (hi - part)) + (y - part) + e.lo
 	sum := hi + lo
 	return exact{sum, lo - (sum - hi)}
 }
 
-func (x exact) add(y exact) exact { return x.plus(y.hi).plus(y.lo) }
+func (e exact) add(y exact) exact { return e.plus(y.hi).plus(y.lo) }
 
 // minus returns x - y, rounded once.
-func (x exact) minus(y exact) float64 {
-	d := x.plus(-y.hi).plus(-y.lo)
+func (e exact) minus(y exact) float64 {
+	d := e.plus(-y.hi).plus(-y.lo)
 	return d.hi + d.lo
 }
 
@@ -47,9 +47,9 @@ func product(n int, x float64) exact {
 	return exact{hi, math.FMA(float64(n), x, -hi)}
 }
 
-func (x exact) negative() exact { return exact{-x.hi, -x.lo} }
+func (e exact) negative() exact { return exact{-e.hi, -e.lo} }
 
-func (x exact) less(y exact) bool { return x.hi < y.hi || x.hi == y.hi && x.lo < y.lo }
+func (e exact) less(y exact) bool { return e.hi < y.hi || e.hi == y.hi && e.lo < y.lo }
 
 // roundingNS is how many nanoseconds after an instant something may end and still count
 // as over. At the relative precision of a rate, 2^-53, ten hours have an error of 4e-3
@@ -57,10 +57,10 @@ func (x exact) less(y exact) bool { return x.hi < y.hi || x.hi == y.hi && x.lo <
 const roundingNS = 0x1p-8
 
 // over returns the first whole nanosecond at which something due at x is over.
-func (x exact) over() engine.Time {
-	if x.hi >= 0x1p62 {
+func (e exact) over() engine.Time {
+	if e.hi >= 0x1p62 {
 		return engine.Never
 	}
-	whole := math.Floor(x.hi)
-	return engine.Time(whole) + engine.Time(math.Ceil((x.hi-whole)+x.lo-roundingNS))
+	whole := math.Floor(e.hi)
+	return engine.Time(whole) + engine.Time(math.Ceil((e.hi-whole)+e.lo-roundingNS))
 }

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
-func (x exact) rat() *big.Rat {
-	hi, lo := new(big.Rat).SetFloat64(x.hi), new(big.Rat).SetFloat64(x.lo)
+func (e exact) rat() *big.Rat {
+	hi, lo := new(big.Rat).SetFloat64(e.hi), new(big.Rat).SetFloat64(e.lo)
 	return hi.Add(hi, lo)
 }
 
@@ -25,17 +26,14 @@ func TestExactArithmetic(t *testing.T) {
 		want := new(big.Rat).Add(x.rat(), y.rat())
 		wrong := new(big.Rat).Sub(x.add(y).rat(), want)
 		scale := max(abs(x.hi), abs(y.hi))
-		if limit := new(big.Rat).SetFloat64(scale * 0x1p-104); wrong.Abs(wrong).Cmp(limit) > 0 {
-			t.Fatalf("%v + %v = %v", x, y, x.add(y))
-		}
-		if d, _ := new(big.Rat).Sub(x.rat(), y.rat()).Float64(); abs(x.minus(y)-d) > 0x1p-52*abs(d)+0x1p-103*scale {
-			t.Fatalf("%v - %v = %v, want %v", x, y, x.minus(y), d)
-		}
+		limit := new(big.Rat).SetFloat64(scale * 0x1p-104)
+		expect.Must(t, wrong.Abs(wrong).Cmp(limit) <= 0, "%v + %v = %v", x, y, x.add(y))
+		d, _ := new(big.Rat).Sub(x.rat(), y.rat()).Float64()
+		expect.Must(t, abs(x.minus(y)-d) <= 0x1p-52*abs(d)+0x1p-103*scale, "%v - %v = %v, want %v", x, y, x.minus(y), d)
 		n := random.IntN(1 << 20)
 		want = new(big.Rat).Mul(new(big.Rat).SetInt64(int64(n)), new(big.Rat).SetFloat64(x.hi))
-		if p := product(n, x.hi); p.rat().Cmp(want) != 0 {
-			t.Fatalf("%d * %v = %v", n, x.hi, p)
-		}
+		p := product(n, x.hi)
+		expect.Must(t, p.rat().Cmp(want) == 0, "%d * %v = %v", n, x.hi, p)
 	}
 }
 
@@ -50,12 +48,10 @@ func TestInstants(t *testing.T) {
 			add  float64
 			over engine.Time
 		}{{0, now}, {1e-3, now}, {0.01, now + 1}, {0.99, now + 1}, {1, now + 1}, {1.5, now + 2}} {
-			if got := x.plus(c.add).over(); got != c.over {
-				t.Errorf("%d ns and %g are over at %d, want %d", now, c.add, got, c.over)
-			}
+			got := x.plus(c.add).over()
+			expect.That(t, got == c.over, "%d ns and %g are over at %d, want %d", now, c.add, got, c.over)
 		}
 	}
-	if at(engine.Never) != never || never.over() != engine.Never || at(1<<62).over() != engine.Never {
-		t.Error("never is not never")
-	}
+	expect.That(t, at(engine.Never) == never && never.over() == engine.Never && at(1<<62).over() == engine.Never,
+		"never is not never")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
 // Rates are max-min fair if and only if no link exceeds its capacity and every flow has
@@ -84,9 +85,7 @@ func requireFair(t *testing.T, s *FairShare, tree Tree, rates []float64, transfe
 	for d := range rates {
 		r := s.Rate(d)
 		if !transfers[d] {
-			if r != 0 {
-				t.Fatalf("device %d has rate %g and no flow", d, r)
-			}
+			expect.Must(t, r == 0, "device %d has rate %g and no flow", d, r)
 			continue
 		}
 		carried[0] += r
@@ -98,9 +97,8 @@ func requireFair(t *testing.T, s *FairShare, tree Tree, rates []float64, transfe
 	}
 	full := func(link int) bool { return capacity[link] > 0 && carried[link] > capacity[link]*(1-slack) }
 	for link := range carried {
-		if capacity[link] > 0 && carried[link] > capacity[link]*(1+slack) {
-			t.Fatalf("link %d carries %g of %g Mbps", link, carried[link], capacity[link])
-		}
+		expect.Must(t, capacity[link] <= 0 || carried[link] <= capacity[link]*(1+slack),
+			"link %d carries %g of %g Mbps", link, carried[link], capacity[link])
 	}
 	for d, own := range rates {
 		if !transfers[d] {
@@ -108,9 +106,7 @@ func requireFair(t *testing.T, s *FairShare, tree Tree, rates []float64, transfe
 		}
 		r := s.Rate(d)
 		bottleneck := func(link int) bool { return full(link) && r >= fastest[link]*(1-slack) }
-		if r > own {
-			t.Fatalf("device %d has rate %g of %g", d, r, own)
-		}
+		expect.Must(t, r <= own, "device %d has rate %g of %g", d, r, own)
 		if r == own || bottleneck(0) || tree.CellOf[d] >= 0 && bottleneck(1+int(tree.CellOf[d])) {
 			continue
 		}
@@ -148,64 +144,46 @@ func TestNothingIsLostOverTime(t *testing.T) {
 		now = s.Next()
 		take()
 	}
-	if want := start + n*bytes*8*1000/mbps; ended != n || now != want {
-		t.Errorf("%d flows, the last at %d ns; want %d and %d", ended, now, n, want)
-	}
+	want := start + n*bytes*8*1000/mbps
+	expect.That(t, ended == n && now == want, "%d flows, the last at %d ns; want %d and %d", ended, now, n, want)
 }
 
 func TestEdges(t *testing.T) {
 	s := New(3, Tree{})
 	s.SetRate(0, 0, 8) // a byte a microsecond
 	s.SetRate(0, 1, 8)
-	if s.Next() != engine.Never {
-		t.Error("Next returns an instant before any flow began")
-	}
+	expect.That(t, s.Next() == engine.Never, "Next returns an instant before any flow began")
 	s.Begin(0, 0, 1000, 0)
 	s.Begin(0, 1, 500, 2000)
 	s.Begin(0, 2, 10, 0) // no rate
-	if s.Next() != 2000 {
-		t.Errorf("next at %d ns, want the end of the delay", s.Next())
-	}
-	if s.Rate(1) != 0 || s.Rate(0) != 8 {
-		t.Errorf("rates %g and %g Mbps, want 8 and, waiting, 0", s.Rate(0), s.Rate(1))
-	}
+	expect.That(t, s.Next() == 2000, "next at %d ns, want the end of the delay", s.Next())
+	expect.That(t, s.Rate(1) == 0 && s.Rate(0) == 8,
+		"rates %g and %g Mbps, want 8 and, waiting, 0", s.Rate(0), s.Rate(1))
 	if _, ok := s.TakeEnded(2000); ok {
 		t.Error("a flow ended with its delay")
 	}
-	if b := s.Remove(3000, 0); b != 3 {
-		t.Errorf("%g bytes in 3 us, want 3", b)
-	}
+	b := s.Remove(3000, 0)
+	expect.That(t, b == 3, "%g bytes in 3 us, want 3", b)
 	s.Begin(3000, 0, 1, 5000)
-	if b := s.Remove(4000, 0); b != 0 {
-		t.Errorf("%g bytes during the delay, want 0", b)
-	}
-	if at := s.Next(); at != 502000 {
-		t.Errorf("next at %d ns, want 502000", at)
-	}
-	if b := s.Remove(502000, 1); b != 500 {
-		t.Errorf("%g bytes at the very end, want all", b)
-	}
-	if s.Next() != engine.Never {
-		t.Errorf("next %v, want never: the flow has no rate", s.Next())
-	}
+	b = s.Remove(4000, 0)
+	expect.That(t, b == 0, "%g bytes during the delay, want 0", b)
+	at := s.Next()
+	expect.That(t, at == 502000, "next at %d ns, want 502000", at)
+	b = s.Remove(502000, 1)
+	expect.That(t, b == 500, "%g bytes at the very end, want all", b)
+	expect.That(t, s.Next() == engine.Never, "next %v, want never: the flow has no rate", s.Next())
 	s.Begin(502000, 1, 0, 0)
 	s.Begin(502000, 0, 0, 0)
-	if s.Next() != 502000 {
-		t.Errorf("a flow of no bytes ends at %d ns, want at once", s.Next())
-	}
+	expect.That(t, s.Next() == 502000, "a flow of no bytes ends at %d ns, want at once", s.Next())
 	for want := range 2 { // by device number, not by starting order
-		if d, ok := s.TakeEnded(502000); !ok || d != want {
-			t.Errorf("took %d (%v), want %d", d, ok, want)
-		}
+		d, ok := s.TakeEnded(502000)
+		expect.That(t, ok && d == want, "took %d (%v), want %d", d, ok, want)
 	}
 	s.SetRate(600000, 2, 8)
-	if s.Next() != 610000 {
-		t.Errorf("after an outage the end is at %d ns, want 610000", s.Next())
-	}
+	expect.That(t, s.Next() == 610000, "after an outage the end is at %d ns, want 610000", s.Next())
 	s.SetRate(605000, 2, 0)
-	if b := s.Remove(engine.Time(1e18), 2); b != 5 {
-		t.Errorf("%g bytes before the outage, want 5", b)
-	}
+	b = s.Remove(engine.Time(1e18), 2)
+	expect.That(t, b == 5, "%g bytes before the outage, want 5", b)
 }
 
 // Misuse is a programmer's error and panics with the reason.
@@ -229,9 +207,8 @@ func TestMisusePanics(t *testing.T) {
 	} {
 		t.Run(c.says, func(t *testing.T) {
 			defer func() {
-				if got := fmt.Sprint(recover()); !strings.Contains(got, c.says) {
-					t.Errorf("panics with %q", got)
-				}
+				got := fmt.Sprint(recover())
+				expect.That(t, strings.Contains(got, c.says), "panics with %q", got)
 			}()
 			c.misuse(New(2, Tree{CellMbps: []float64{1}}))
 		})

@@ -3,6 +3,8 @@ package flows
 import (
 	"math/rand/v2"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // Members are added to three heaps and removed from anywhere. The first member agrees
@@ -36,9 +38,7 @@ func TestHeapsAgainstTwin(t *testing.T) {
 					want = id
 				}
 			}
-			if first[k] != want {
-				t.Fatalf("step %d: %d is first, want %d", step, first[k], want)
-			}
+			expect.Must(t, first[k] == want, "step %d: %d is first, want %d", step, first[k], want)
 		}
 	}
 }

@@ -172,7 +172,9 @@ func (s *FairShare) Begin(now engine.Time, device int, bytes float64, delay engi
 	s.move(now)
 	f := &s.flows[device]
 	if f.class != idle || delay < 0 || !(bytes >= 0) || math.IsInf(bytes, 1) {
-		panic(fmt.Sprintf("flows: cannot begin a flow of %g bytes for device %d after %v: bytes and delay must not be negative, and the device must have no flow", bytes, device, delay))
+		panic(
+			fmt.Sprintf("flows: cannot begin a flow of %g bytes for device %d after %v: bytes and delay must not be "+
+				"negative, and the device must have no flow", bytes, device, delay))
 	}
 	f.units = bytes * unitsPerByte
 	if delay == 0 {
@@ -255,7 +257,8 @@ func (s *FairShare) Rate(device int) float64 {
 // move advances the clock to an instant.
 func (s *FairShare) move(now engine.Time) {
 	if now < s.asked {
-		panic(fmt.Sprintf("flows: called for %v (%d ns) after %v (%d ns): time must not decrease", now, int64(now), s.asked, int64(s.asked)))
+		panic(fmt.Sprintf("flows: called for %v (%d ns) after %v (%d ns): time must not decrease", now, int64(now),
+			s.asked, int64(s.asked)))
 	}
 	if now > s.asked {
 		s.catchUp(now)

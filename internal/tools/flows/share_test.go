@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 
 	"pgregory.net/rapid"
@@ -131,17 +132,14 @@ func forProblems(t *testing.T, property func(rapid.TB, problem)) {
 // within 1e-12, the rounding of the remaining bytes.
 func requireSame(t rapid.TB, got, want map[int][]outcome, ns float64, p problem) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d devices have outcomes, want %d: %+v", len(got), len(want), p)
-	}
+	expect.Must(t, len(got) == len(want), "%d devices have outcomes, want %d: %+v", len(got), len(want), p)
 	for device := range p.rates {
 		g, w := got[device], want[device]
-		if len(g) != len(w) {
-			t.Fatalf("device %d has outcomes %v, want %v: %+v", device, g, w, p)
-		}
+		expect.Must(t, len(g) == len(w), "device %d has outcomes %v, want %v: %+v", device, g, w, p)
 		for i := range w {
 			// Seconds are floating-point numbers: the half covers their rounding.
-			if math.Abs(g[i].seconds-w[i].seconds) > (ns+0.5)*1e-9 || math.Abs(g[i].bytes-w[i].bytes) > 1e-12*w[i].bytes+1e-9 {
+			if math.Abs(g[i].seconds-w[i].seconds) > (ns+0.5)*1e-9 ||
+				math.Abs(g[i].bytes-w[i].bytes) > 1e-12*w[i].bytes+1e-9 {
 				t.Fatalf("flow %d of device %d: %v, want %v: %+v", i, device, g[i], w[i], p)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -25,22 +26,17 @@ func TestAgainstSimGrid(t *testing.T) {
 		p, ends := simGridCase(t, rest[:n])
 		got := solve(p)
 		for d, want := range ends {
-			if len(got[d]) != 1 {
-				t.Fatalf("case %s: transfer %d has outcomes %v", rest[0][0], d, got[d])
-			}
+			expect.Must(t, len(got[d]) == 1, "case %s: transfer %d has outcomes %v", rest[0][0], d, got[d])
 			wrong := math.Abs(got[d][0].seconds-want) / want
 			worst = max(worst, wrong)
 			// SimGrid rounds seconds to 1e-12. An end is up to 1 ns later here. The
 			// shortest transfers take milliseconds.
-			if wrong > 1e-9+1e-9/want {
-				t.Errorf("case %s: transfer %d ends at %.12g s, SimGrid says %.12g", rest[0][0], d, got[d][0].seconds, want)
-			}
+			expect.That(t, wrong <= 1e-9+1e-9/want,
+				"case %s: transfer %d ends at %.12g s, SimGrid says %.12g", rest[0][0], d, got[d][0].seconds, want)
 		}
 		rest = rest[n:]
 	}
-	if cases < 100 {
-		t.Errorf("%d cases, want at least 100", cases)
-	}
+	expect.That(t, cases >= 100, "%d cases, want at least 100", cases)
 	t.Logf("%d cases, %d transfers, the worst wrong by %.2g of its end", cases, len(rows)-1, worst)
 }
 
@@ -62,7 +58,8 @@ func simGridCase(t *testing.T, rows [][]string) (p problem, ends []float64) {
 		}
 		p.tree.CellOf = append(p.tree.CellOf, int32(cell))
 		p.rates = append(p.rates, number(row[6]))
-		p.ops = append(p.ops, op{at: engine.FromSeconds(number(row[8])), what: begins, device: d, value: number(row[7])})
+		p.ops = append(p.ops,
+			op{at: engine.FromSeconds(number(row[8])), what: begins, device: d, value: number(row[7])})
 		ends = append(ends, number(row[9]))
 	}
 	slices.SortStableFunc(p.ops, func(a, b op) int { return cmp.Compare(a.at, b.at) })

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 )
 
 // sendSegments simulates a transfer segment by segment. A segment is sent when the link
@@ -40,16 +41,13 @@ func TestSlowStartAgainstTwin(t *testing.T) {
 		got := SlowStart(bytes, mbps, rttMs).Seconds()
 		want := sendSegments(bytes, mbps, rttMs/1e3) - bytes*8/(mbps*1e6)
 		// Half a nanosecond of rounding, plus the twin's own: 2e3 additions.
-		if math.Abs(got-want) > 0.5e-9+1e-11 {
-			t.Fatalf("%g bytes at %g Mbps and %g ms: %.12f s longer, want %.12f", bytes, mbps, rttMs, got, want)
-		}
+		expect.Must(t, math.Abs(got-want) <= 0.5e-9+1e-11,
+			"%g bytes at %g Mbps and %g ms: %.12f s longer, want %.12f", bytes, mbps, rttMs, got, want)
 		if want > 1e-6 {
 			stalled++
 		}
 	}
-	if stalled < 250 {
-		t.Errorf("%d of 500 transfers waited", stalled)
-	}
+	expect.That(t, stalled >= 250, "%d of 500 transfers waited", stalled)
 }
 
 func TestSlowStart(t *testing.T) {
@@ -69,8 +67,7 @@ func TestSlowStart(t *testing.T) {
 		{"no round trip", 1e9, 10, 0, 0},
 		{"no rate", 1e9, 0, 100, 0},
 	} {
-		if got, want := SlowStart(c.bytes, c.mbps, c.rtt), engine.FromSeconds(c.ms/1e3); got != want {
-			t.Errorf("%s: %v, want %v", c.what, got, want)
-		}
+		got, want := SlowStart(c.bytes, c.mbps, c.rtt), engine.FromSeconds(c.ms/1e3)
+		expect.That(t, got == want, "%s: %v, want %v", c.what, got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedsim/engine"
+	"fedsim/internal/tools/expect"
 
 	"pgregory.net/rapid"
 )
@@ -222,21 +223,19 @@ func solve(p problem) map[int][]outcome {
 // rounding), and bytes within 1e-9 of the size or one nanosecond of transfer.
 func compare(t rapid.TB, got, want map[int][]outcome, context any) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d devices have outcomes, want %d: %+v", len(got), len(want), context)
-	}
+	expect.Must(t, len(got) == len(want), "%d devices have outcomes, want %d: %+v", len(got), len(want), context)
 	for device, w := range want {
 		g := got[device]
-		if len(g) != len(w) {
-			t.Fatalf("device %d has outcomes %v, want %v: %+v", device, g, w, context)
-		}
+		expect.Must(t, len(g) == len(w), "device %d has outcomes %v, want %v: %+v", device, g, w, context)
 		for i := range w {
 			slack := 1e-11 + 1e-12*w[i].seconds
 			if d := g[i].seconds - w[i].seconds; d < -slack || d > 1e-9+slack {
-				t.Fatalf("flow %d of device %d ends at %.12f s, want %.12f: %+v", i, device, g[i].seconds, w[i].seconds, context)
+				t.Fatalf("flow %d of device %d ends at %.12f s, want %.12f: %+v", i, device, g[i].seconds, w[i].seconds,
+					context)
 			}
 			if d := math.Abs(g[i].bytes - w[i].bytes); d > 1e-6+1e-9*w[i].bytes {
-				t.Fatalf("flow %d of device %d carried %v bytes, want %v: %+v", i, device, g[i].bytes, w[i].bytes, context)
+				t.Fatalf("flow %d of device %d carried %v bytes, want %v: %+v", i, device, g[i].bytes, w[i].bytes,
+					context)
 			}
 		}
 	}
@@ -254,7 +253,8 @@ func problems(t *rapid.T) problem {
 		p.tree.CellOf = append(p.tree.CellOf, int32(rapid.IntRange(-1, len(p.tree.CellMbps)-1).Draw(t, "cell")))
 	}
 	last := make([]bool, n) // a device may begin again once its flow was removed
-	instants := rapid.OneOf(rapid.Int64Range(0, 20e9), rapid.Map(rapid.Int64Range(0, 20), func(s int64) int64 { return s * 1e9 }))
+	instants := rapid.OneOf(rapid.Int64Range(0, 20e9),
+		rapid.Map(rapid.Int64Range(0, 20), func(s int64) int64 { return s * 1e9 }))
 	ops := rapid.IntRange(1, 60).Draw(t, "operations") // a drawn slice would usually be short
 	times := rapid.SliceOfN(instants, ops, ops).Draw(t, "times")
 	slices.Sort(times)
@@ -284,7 +284,8 @@ func problems(t *rapid.T) problem {
 				break
 			}
 			last[o.device] = true
-			o.value = rapid.OneOf(rapid.SampledFrom([]float64{0, 1e6, 2e6}), rapid.Float64Range(1, 1e7)).Draw(t, "bytes")
+			o.value = rapid.OneOf(rapid.SampledFrom([]float64{0, 1e6, 2e6}), rapid.Float64Range(1, 1e7)).
+				Draw(t, "bytes")
 			o.delay = engine.Time(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1e9)).Draw(t, "delay"))
 		}
 		p.ops = append(p.ops, o)

@@ -10,7 +10,7 @@ import "fmt"
 // the number. A change that a reader must not ignore raises it, and later versions read both.
 const (
 	RunDirectory = 1 // manifest.json, and the files that it lists
-	Unfinished   = 1 // the folder .unfinished: progress.jsonl, stores of rows, state files
+	Unfinished   = 1 // the log in the folder .unfinished, and the states of a plan
 	Plan         = 1 // plan.json, and its directory
 	Calibration  = 1 // calibration.json
 )
@@ -22,7 +22,8 @@ func Check(format, want int, version *string) error {
 	case version == nil:
 		return fmt.Errorf("it does not say which fedsim wrote it, as files of fedsim 1.0.0 and later do")
 	case format != want:
-		return fmt.Errorf("format = %d: must be %d, the one that this version of fedsim reads: fedsim %s wrote it", format, want, *version)
+		return fmt.Errorf("format = %d: must be %d, the one that this version of fedsim reads: fedsim %s wrote it",
+			format, want, *version)
 	}
 	return nil
 }

@@ -66,7 +66,8 @@ type trip func(client int, at float64) (seconds float64, ready bool)
 
 // play plays rounds until more returns false. more hears of the chosen clients and the lengths of their
 // trips, and returns how long the round lasts.
-func (s *Setting) play(n int, trip trip, more func(at float64, clients []int, lengths []float64) (round float64, more bool)) {
+func (s *Setting) play(n int, trip trip,
+	more func(at float64, clients []int, lengths []float64) (round float64, more bool)) {
 	ready, lengths := make([]int, 0, n), make([]float64, n)
 	at, stream := 0.0, rng.New(s.Seed, rng.Measure, 0, 0)
 	for going := true; going; {
@@ -170,7 +171,8 @@ func (s *Setting) StatMC(clients []Intervals) (r, t float64) {
 	mean := func(timed bool, measure func(int, trip) float64) (sum float64) {
 		costs := s.tripCosts(timed)
 		for _, cost := range costs {
-			sum += measure(len(clients), func(i int, at float64) (float64, bool) { return clients[i].trip(at, math.Ceil(cost)) })
+			sum += measure(len(clients),
+				func(i int, at float64) (float64, bool) { return clients[i].trip(at, math.Ceil(cost)) })
 		}
 		return sum / float64(len(costs))
 	}
@@ -179,27 +181,27 @@ func (s *Setting) StatMC(clients []Intervals) (r, t float64) {
 
 // trip returns how long it takes from an instant on until some available seconds have passed; ready is
 // false if the client is not available at that instant.
-func (v *Intervals) trip(at, need float64) (seconds float64, ready bool) {
-	within := math.Mod(at, v.Period)
-	i, _ := slices.BinarySearchFunc(v.On, within, func(on [2]float64, t float64) int {
+func (in *Intervals) trip(at, need float64) (seconds float64, ready bool) {
+	within := math.Mod(at, in.Period)
+	i, _ := slices.BinarySearchFunc(in.On, within, func(on [2]float64, t float64) int {
 		if on[1] <= t {
 			return -1
 		}
 		return 1
 	})
-	if i == len(v.On) || v.On[i][0] > within {
+	if i == len(in.On) || in.On[i][0] > within {
 		return 0, false
 	}
 	for from, base := within, 0.0; ; {
-		if left := v.On[i][1] - from; left >= need {
+		if left := in.On[i][1] - from; left >= need {
 			return base + from + need - within, true
 		} else {
 			need -= left
 		}
-		if i++; i == len(v.On) {
-			i, base = 0, base+v.Period
+		if i++; i == len(in.On) {
+			i, base = 0, base+in.Period
 		}
-		from = v.On[i][0]
+		from = in.On[i][0]
 	}
 }
 

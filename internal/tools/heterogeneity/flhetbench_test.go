@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -20,16 +21,11 @@ func oracle(t *testing.T, name string) (numbers []float64) {
 			continue
 		}
 		for _, text := range strings.Fields(cells[5]) {
-			x, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := expect.Value(strconv.ParseFloat(text, 64))(t)
 			numbers = append(numbers, x)
 		}
 	}
-	if numbers == nil {
-		t.Fatalf("no row %s", name)
-	}
+	expect.Must(t, numbers != nil, "no row %s", name)
 	return numbers
 }
 
@@ -37,15 +33,12 @@ func oracle(t *testing.T, name string) (numbers []float64) {
 // random.
 func TestFLHetBench(t *testing.T) {
 	of := oracle(t, "size;ddl;rounds;c;t_break;trips;r")
-	s := Setting{Chosen: 5, DeadlineS: of[1], Rounds: int(of[2]), Cap: int(of[3]), BreakS: of[4], Trips: int(of[5]), SlowShare: of[6]}
-	if of[0]*1024 != ModelBytes {
-		t.Errorf("the model has %d bytes", ModelBytes)
-	}
+	s := Setting{Chosen: 5, DeadlineS: of[1], Rounds: int(of[2]), Cap: int(of[3]), BreakS: of[4], Trips: int(of[5]),
+		SlowShare: of[6]}
+	expect.That(t, of[0]*1024 == ModelBytes, "the model has %d bytes", ModelBytes)
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if !(math.Abs(got-want) <= 1e-10*want) {
-			t.Errorf("%s is %.15g, want %.15g", what, got, want)
-		}
+		expect.That(t, math.Abs(got-want) <= 1e-10*want, "%s is %.15g, want %.15g", what, got, want)
 	}
 	costs := oracle(t, "speeds")
 	for i, want := range oracle(t, "t_cost") {
@@ -99,7 +92,6 @@ func TestBounds(t *testing.T) {
 	if want := []float64{20, 160, 300}; !slices.Equal(begins, want) { // a trip that fails takes the deadline
 		t.Errorf("rounds begin at %v, want %v", begins, want)
 	}
-	if got := P90P10([]float64{11, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}); got != 5 {
-		t.Errorf("P90/P10 of 1 to 11 is %v", got)
-	}
+	got := P90P10([]float64{11, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+	expect.That(t, got == 5, "P90/P10 of 1 to 11 is %v", got)
 }

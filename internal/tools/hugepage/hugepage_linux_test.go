@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"fedsim/internal/tools/expect"
 )
 
 // The flags of the addresses contain "hg".
@@ -30,9 +32,7 @@ func TestTheSystemIsAsked(t *testing.T) {
 			within = from <= address && address < to
 		}
 		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && within {
-			if !strings.Contains(flags+" ", " hg ") {
-				t.Errorf("the flags of the array are%s", flags)
-			}
+			expect.That(t, strings.Contains(flags+" ", " hg "), "the flags of the array are%s", flags)
 			return
 		}
 	}

@@ -3,6 +3,8 @@ package hugepage
 import (
 	"testing"
 	"unsafe"
+
+	"fedsim/internal/tools/expect"
 )
 
 // Arrays of any length and start are accepted and keep their values.
@@ -17,9 +19,7 @@ func TestPreferLeavesValuesAlone(t *testing.T) {
 	Prefer(x[:0])
 	Prefer([]float32(nil))
 	for i := range x {
-		if x[i] != float64(i) {
-			t.Fatalf("x[%d] = %g", i, x[i])
-		}
+		expect.Must(t, x[i] == float64(i), "x[%d] = %g", i, x[i])
 	}
 }
 
@@ -28,15 +28,14 @@ func TestOnlyWholePages(t *testing.T) {
 	x := make([]byte, 5*size)
 	first := -uintptr(unsafe.Pointer(&x[0])) % size
 	for _, c := range []struct{ from, bytes, pages uintptr }{
-		{first, size, 1}, {first, size - 4, 0}, {first, 2*size + 4, 2}, {first + 4, 2*size - 4, 1}, {first + 4, 2*size - 8, 0}, {first + 4, size, 0}, {first, 4 * size, 4}, {0, 0, 0},
+		{first, size, 1}, {first, size - 4, 0}, {first, 2*size + 4, 2}, {first + 4, 2*size - 4, 1},
+		{first + 4, 2*size - 8, 0}, {first + 4, size, 0}, {first, 4 * size, 4}, {0, 0, 0},
 	} {
 		values := unsafe.Slice((*float32)(unsafe.Pointer(&x[c.from])), c.bytes/4)
 		pages := whole(values)
-		if uintptr(len(pages)) != c.pages*size {
-			t.Errorf("%d bytes from %d: %d bytes, want %d pages", c.bytes, c.from-first, len(pages), c.pages)
-		}
-		if len(pages) > 0 && uintptr(unsafe.Pointer(&pages[0]))%size != 0 {
-			t.Errorf("%d bytes from %d: the result does not start at a page", c.bytes, c.from-first)
-		}
+		expect.That(t, uintptr(len(pages)) == c.pages*size,
+			"%d bytes from %d: %d bytes, want %d pages", c.bytes, c.from-first, len(pages), c.pages)
+		expect.That(t, len(pages) == 0 || uintptr(unsafe.Pointer(&pages[0]))%size == 0,
+			"%d bytes from %d: the result does not start at a page", c.bytes, c.from-first)
 	}
 }

@@ -46,7 +46,8 @@ func Missing(cell string) bool {
 	return false
 }
 
-// pandasIndex matches the names that pandas gives to an index without a name, in a csv file that it reads and in parquet.
+// pandasIndex matches the names that pandas gives to an index without a name, in a csv file that it reads and in
+// parquet.
 var pandasIndex = regexp.MustCompile(`^(Unnamed: [0-9][0-9.]*|__index_level_[0-9]+__)$`)
 
 // PandasIndex reports whether a column has the name of an index of pandas.
@@ -71,7 +72,8 @@ func RefuseName(name string) string {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return quote.Text(name) + " must be text without control characters"
 	case len(name) > MaxName && utf8.RuneCountInString(name) > MaxName:
-		return fmt.Sprintf("%s has %d characters, must have at most %d", quote.Text(name), utf8.RuneCountInString(name), MaxName)
+		return fmt.Sprintf("%s has %d characters, must have at most %d", quote.Text(name), utf8.RuneCountInString(name),
+			MaxName)
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -46,17 +47,17 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(small, link); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadOwn(link, 5); err == nil || !strings.HasSuffix(err.Error(), "link: is a link, and fedsim makes none: remove it") {
+	expect.NoError(t, os.Symlink(small, link))
+	if _, err := ReadOwn(link, 5); err == nil ||
+		!strings.HasSuffix(err.Error(), "link: is a link, and fedsim makes none: remove it") {
 		t.Error(err)
 	}
 	if content, err := ReadFile(small, 5); err != nil || len(content) != 5 {
 		t.Errorf("%q, %v", content, err)
 	}
 	// Files in /proc report a size of 0.
-	if _, err := ReadFile("/proc/self/status", 4); err == nil || !strings.Contains(err.Error(), "has more than 4 bytes") {
+	if _, err := ReadFile("/proc/self/status", 4); err == nil ||
+		!strings.Contains(err.Error(), "has more than 4 bytes") {
 		t.Errorf("a file that grows: %v", err)
 	}
 }
@@ -65,9 +66,7 @@ func TestRecords(t *testing.T) {
 	r := NewRecords(strings.NewReader(strings.Repeat("0123456789\n", 3)+strings.Repeat("x", 100)), 40)
 	lines := bufio.NewReaderSize(r, 16)
 	for range 3 {
-		if _, err := lines.ReadString('\n'); err != nil {
-			t.Fatal(err)
-		}
+		expect.Value(lines.ReadString('\n'))(t)
 		r.Next()
 	}
 	if _, err := lines.ReadString('\n'); err == nil || err.Error() != "a row has more than 40 bytes" {
@@ -78,9 +77,8 @@ func TestRecords(t *testing.T) {
 func TestCSV(t *testing.T) {
 	c := NewCSV(strings.NewReader("a,\"b\nc\"\n1,2\n"+strings.Repeat("x", 20000)), 5000)
 	for _, want := range []string{"a|b\nc", "1|2"} {
-		if row, err := c.Read(); err != nil || strings.Join(row, "|") != want {
-			t.Errorf("%q, %v: want %q", row, err, want)
-		}
+		row, err := c.Read()
+		expect.That(t, err == nil && strings.Join(row, "|") == want, "%q, %v: want %q", row, err, want)
 	}
 	if _, err := c.Read(); err == nil || !strings.Contains(err.Error(), "a row has more than 5000 bytes") {
 		t.Errorf("%v", err)

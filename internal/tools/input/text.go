@@ -17,7 +17,8 @@ const utf8Mark = "\ufeff"
 // Errors of text that no reader takes.
 var (
 	errUTF16  = errors.New("is text in UTF-16 or UTF-32: save it as UTF-8")
-	errLoneCR = errors.New("has lines that end in a carriage return alone: save it with line feeds, as Unix and Windows do")
+	errLoneCR = errors.New(
+		"has lines that end in a carriage return alone: save it with line feeds, as Unix and Windows do")
 )
 
 // Plain returns a text without a byte-order mark of UTF-8, and why the text cannot be read: it is

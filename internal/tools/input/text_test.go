@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -31,34 +32,31 @@ func TestText(t *testing.T) {
 	long := "a,b\n" + strings.Repeat("1,2\r\n", textHead)
 	for text, want := range map[string]string{
 		"": "", "a": "a", "\ufeff": "", "\ufeffa,b\n1,2\n": "a,b\n1,2\n", "\ufeff\ufeffa": "\ufeffa", long: long,
-		"a\r\nb\r\n": "a\r\nb\r\n", "a\r": "a\r", "a\nb\rc\n": "a\nb\rc\n", "\x00\x00\x00": "\x00\x00\x00", "ä\n": "ä\n",
+		"a\r\nb\r\n": "a\r\nb\r\n", "a\r": "a\r", "a\nb\rc\n": "a\nb\rc\n", "\x00\x00\x00": "\x00\x00\x00",
+		"ä\n": "ä\n",
 	} {
 		path := filepath.Join(t.TempDir(), "x")
 		filetest.Write(t, path, text)
 		if got, err := ReadText(path, 1<<30); err != nil || string(got) != want {
 			t.Errorf("ReadText of %.20q: %.20q, %v", text, got, err)
 		}
-		file, err := OpenText(path, 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := expect.Value(OpenText(path, 1<<30))(t)
 		if got, err := io.ReadAll(file); err != nil || string(got) != want || file.Close() != nil {
 			t.Errorf("OpenText of %.20q: %.20q, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]error{
-		in16("\ufeffa,b\n", false): errUTF16, in16("\ufeffa,b\n", true): errUTF16, in16("a,b\n", false): errUTF16, in16("a,b\n", true): errUTF16,
-		in16("\ufeff", false): errUTF16, "\x00\x00\xfe\xff\x00\x00\x00a": errUTF16, "a\x00\x00\x00": errUTF16,
-		"a,b\r1,2\r": errLoneCR, "\ufeffa\rb": errLoneCR, "\r\ra": errLoneCR,
+		in16("\ufeffa,b\n", false): errUTF16, in16("\ufeffa,b\n", true): errUTF16, in16("a,b\n", false): errUTF16,
+		in16("a,b\n", true): errUTF16, in16("\ufeff", false): errUTF16, "\x00\x00\xfe\xff\x00\x00\x00a": errUTF16,
+		"a\x00\x00\x00": errUTF16, "a,b\r1,2\r": errLoneCR, "\ufeffa\rb": errLoneCR, "\r\ra": errLoneCR,
 	} {
 		path := filepath.Join(t.TempDir(), "x")
 		filetest.Write(t, path, text)
 		_, errWhole := ReadText(path, 1<<30)
 		_, errOpened := OpenText(path, 1<<30)
 		for _, err := range []error{errWhole, errOpened} {
-			if at, ok := errors.AsType[*fs.PathError](err); !ok || at.Path != path || !errors.Is(err, want) {
-				t.Errorf("%q: %v, want %v", text, err, want)
-			}
+			at, ok := errors.AsType[*fs.PathError](err)
+			expect.That(t, ok && at.Path == path && errors.Is(err, want), "%q: %v, want %v", text, err, want)
 		}
 	}
 	failed := errors.New("failed")

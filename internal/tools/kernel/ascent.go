@@ -61,20 +61,20 @@ type Ascent struct {
 // step on each of these rows, and returns how many coordinates moved. Drawing overlaps
 // with other rows' work and takes no extra time. Walk panics if the sizes of the arrays
 // do not match, or at a row that does not exist. It allocates nothing.
-func (s *Ascent) Walk(order []int32, draws *rng.Stream, from, to int) (moved int) {
-	rows := len(s.A)
-	if len(s.Y) != rows || len(s.Norms) != rows || len(s.U) != s.Cols || from < 0 || to > len(order) {
+func (as *Ascent) Walk(order []int32, draws *rng.Stream, from, to int) (moved int) {
+	rows := len(as.A)
+	if len(as.Y) != rows || len(as.Norms) != rows || len(as.U) != as.Cols || from < 0 || to > len(order) {
 		panic("kernel: the arrays of an ascent do not fit each other")
 	}
 	if from >= to {
 		return 0
 	}
-	if s.X != nil {
-		fits(rows, s.Cols, s.X, s.Stride)
+	if as.X != nil {
+		fits(rows, as.Cols, as.X, as.Stride)
 	} else {
-		fits(rows, s.Cols, s.X32, s.Stride)
+		fits(rows, as.Cols, as.X32, as.Stride)
 	}
-	return s.walk(order, draws, from, to)
+	return as.walk(order, draws, from, to)
 }
 
 // scalarAscent is Walk on the rows of x.
@@ -99,9 +99,9 @@ func scalarAscent[T element](s *Ascent, x []T, order []int32, draws *rng.Stream,
 }
 
 // scalarWalk is Walk.
-func (s *Ascent) scalarWalk(order []int32, draws *rng.Stream, from, to int) int {
-	if s.X != nil {
-		return scalarAscent(s, s.X, order, draws, from, to)
+func (as *Ascent) scalarWalk(order []int32, draws *rng.Stream, from, to int) int {
+	if as.X != nil {
+		return scalarAscent(as, as.X, order, draws, from, to)
 	}
-	return scalarAscent(s, s.X32, order, draws, from, to)
+	return scalarAscent(as, as.X32, order, draws, from, to)
 }

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/internal/tools/rng"
 )
@@ -70,8 +71,9 @@ func slowWalk(s *Ascent, order []int32, draws *rng.Stream, from, to int) (moved 
 func randomAscent(s *rng.Stream, rows, cols, gap int, kind string) *Ascent {
 	a := &Ascent{
 		X: numbers(s, rows*(cols+gap), kind), Stride: cols + gap, Cols: cols,
-		Y: numbers(s, rows, "plain"), Norms: make([]float64, rows), A: make([]float64, rows), U: numbers(s, cols, "plain"),
-		Scale: math.Exp(s.Normal()), Least: 1e-300, Step: clippedSteps[s.IntN(len(clippedSteps))], Far: s.IntN(2) == 0,
+		Y: numbers(s, rows, "plain"), Norms: make([]float64, rows), A: make([]float64, rows),
+		U: numbers(s, cols, "plain"), Scale: math.Exp(s.Normal()), Least: 1e-300,
+		Step: clippedSteps[s.IntN(len(clippedSteps))], Far: s.IntN(2) == 0,
 	}
 	for i := range rows {
 		switch s.IntN(3) {
@@ -126,7 +128,8 @@ func TestAscentAgreesWithItsDefinition(t *testing.T) {
 				to := rapid.IntRange(from, rows).Draw(r, "to")
 				moved, want := fast.Walk(order, &draws, from, to), slowWalk(slow, slowOrder, &slowDraws, from, to)
 				if moved != want || draws != slowDraws || !slices.Equal(order, slowOrder) {
-					r.Fatalf("[%d, %d): %d moved, want %d; order %v, want %v; streams equal: %t", from, to, moved, want, order, slowOrder, draws == slowDraws)
+					r.Fatalf("[%d, %d): %d moved, want %d; order %v, want %v; streams equal: %t", from, to, moved, want,
+						order, slowOrder, draws == slowDraws)
 				}
 				mustAgree(r, "a", fast.A, slow.A)
 				mustAgree(r, "u", fast.U, slow.U)
@@ -146,7 +149,8 @@ func TestLongAscent(t *testing.T) {
 			order, slowOrder := identity(rows), identity(rows)
 			draws := rng.New(8, rng.Solve, 0, 0)
 			slowDraws := draws
-			if moved, want := fast.Walk(order, &draws, 0, rows), slowWalk(slow, slowOrder, &slowDraws, 0, rows); moved != want || draws != slowDraws {
+			if moved, want := fast.Walk(order, &draws, 0, rows),
+				slowWalk(slow, slowOrder, &slowDraws, 0, rows); moved != want || draws != slowDraws {
 				t.Errorf("%d columns: %d moved, want %d; streams equal: %t", cols, moved, want, draws == slowDraws)
 			}
 			mustAgree(t, "a", fast.A, slow.A)
@@ -177,9 +181,7 @@ func streamWith(t *testing.T, before int) rng.Stream {
 	for range before {
 		probe.Uint64()
 	}
-	if probe.Uint64() != 0 {
-		t.Fatal("the generator is not the one inverted here")
-	}
+	expect.Must(t, probe.Uint64() == 0, "the generator is not the one inverted here")
 	return s
 }
 
@@ -194,16 +196,14 @@ func TestAscentRejectsBiasedDraws(t *testing.T) {
 				draws, wantDraws := streamWith(t, 4), streamWith(t, 4)
 				randomAscent(&s, rows, cols, 0, "plain").Walk(order, &draws, 0, rows)
 				wantDraws.Draw(want, 0, rows)
-				if draws != wantDraws || !slices.Equal(order, want) {
-					t.Errorf("%d rows: order %v, want %v; streams equal: %t", rows, order, want, draws == wantDraws)
-				}
+				expect.That(t, draws == wantDraws && slices.Equal(order, want),
+					"%d rows: order %v, want %v; streams equal: %t", rows, order, want, draws == wantDraws)
 				plain := streamWith(t, 4)
 				for range rows {
 					plain.Uint64()
 				}
-				if rejected := draws != plain; rejected != (rows == 7) {
-					t.Errorf("%d rows: a draw rejected: %t", rows, rejected)
-				}
+				rejected := draws != plain
+				expect.That(t, rejected == (rows == 7), "%d rows: a draw rejected: %t", rows, rejected)
 			}
 		}
 	})
@@ -226,9 +226,7 @@ func TestAscentOfWhatDoesNotFitPanics(t *testing.T) {
 			spoil(ascent, order)
 			func() {
 				defer func() {
-					if recover() == nil {
-						t.Errorf("%s: no panic", name)
-					}
+					expect.That(t, recover() != nil, "%s: no panic", name)
 				}()
 				ascent.Walk(order, &draws, 0, 5)
 			}()
@@ -241,9 +239,8 @@ func TestAscentAllocatesNothing(t *testing.T) {
 		for _, cols := range []int{9, 30} {
 			s := rng.New(11, rng.Synthetic, 0, 0)
 			ascent, order, draws := randomAscent(&s, 50, cols, 0, "plain"), identity(50), rng.New(1, rng.Solve, 0, 0)
-			if allocs := testing.AllocsPerRun(10, func() { ascent.Walk(order, &draws, 0, 50) }); allocs != 0 {
-				t.Errorf("%d columns: %g allocations, want 0", cols, allocs)
-			}
+			allocs := testing.AllocsPerRun(10, func() { ascent.Walk(order, &draws, 0, 50) })
+			expect.That(t, allocs == 0, "%d columns: %g allocations, want 0", cols, allocs)
 		}
 	})
 }

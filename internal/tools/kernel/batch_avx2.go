@@ -28,7 +28,8 @@ type tiles[T element] struct {
 	// four are scores of four rows; nil: there are none.
 	four    [tileOutputs + 1]func(blocks int, x, y, u, v *T, w *float64, ldw int, lanes *float64)
 	columns int // of the tiles of combine
-	combine [tileOutputs + 1]func(count int, x *T, stride int, index *int32, r *float64, ldr int, g *float64, ldg, add int)
+	combine [tileOutputs + 1]func(count int, x *T, stride int, index *int32, r *float64, ldr int, g *float64,
+		ldg, add int)
 }
 
 // Pairs and fours are kernels of scores, and sums are those of combine.
@@ -45,18 +46,27 @@ var (
 	}
 	tiles32 = tiles[float32]{
 		3, pairs[float32]{1: scores1x32AVX2, scores2x32AVX2, scores3x32AVX2}, fours[float32]{},
-		8, sums[float32]{1: combine1x32AVX2, combine2x32AVX2, combine3x32AVX2, combine4x32AVX2, combine5x32AVX2, combine6x32AVX2},
+		8, sums[float32]{1: combine1x32AVX2, combine2x32AVX2, combine3x32AVX2, combine4x32AVX2, combine5x32AVX2,
+			combine6x32AVX2},
 	}
 	// wide64 and wide32 give the same bits with vectors of 64 bytes.
 	wide64 = tiles[float64]{
-		6, pairs[float64]{1: scores1xAVX512, scores2xAVX512, scores3xAVX512, scores4xAVX512, scores5xAVX512, scores6xAVX512},
-		fours[float64]{1: scoresOfFour1xAVX512, scoresOfFour2xAVX512, scoresOfFour3xAVX512, scoresOfFour4xAVX512, scoresOfFour5xAVX512, scoresOfFour6xAVX512},
-		16, sums[float64]{1: combine1xAVX512, combine2xAVX512, combine3xAVX512, combine4xAVX512, combine5xAVX512, combine6xAVX512},
+		6,
+		pairs[float64]{1: scores1xAVX512, scores2xAVX512, scores3xAVX512, scores4xAVX512, scores5xAVX512,
+			scores6xAVX512},
+		fours[float64]{1: scoresOfFour1xAVX512, scoresOfFour2xAVX512, scoresOfFour3xAVX512, scoresOfFour4xAVX512,
+			scoresOfFour5xAVX512, scoresOfFour6xAVX512},
+		16, sums[float64]{1: combine1xAVX512, combine2xAVX512, combine3xAVX512, combine4xAVX512, combine5xAVX512,
+			combine6xAVX512},
 	}
 	wide32 = tiles[float32]{
-		6, pairs[float32]{1: scores1x32AVX512, scores2x32AVX512, scores3x32AVX512, scores4x32AVX512, scores5x32AVX512, scores6x32AVX512},
-		fours[float32]{1: scoresOfFour1x32AVX512, scoresOfFour2x32AVX512, scoresOfFour3x32AVX512, scoresOfFour4x32AVX512, scoresOfFour5x32AVX512, scoresOfFour6x32AVX512},
-		16, sums[float32]{1: combine1x32AVX512, combine2x32AVX512, combine3x32AVX512, combine4x32AVX512, combine5x32AVX512, combine6x32AVX512},
+		6, pairs[float32]{1: scores1x32AVX512, scores2x32AVX512, scores3x32AVX512, scores4x32AVX512, scores5x32AVX512,
+			scores6x32AVX512},
+		fours[float32]{1: scoresOfFour1x32AVX512, scoresOfFour2x32AVX512, scoresOfFour3x32AVX512,
+			scoresOfFour4x32AVX512, scoresOfFour5x32AVX512, scoresOfFour6x32AVX512},
+		16,
+		sums[float32]{1: combine1x32AVX512, combine2x32AVX512, combine3x32AVX512, combine4x32AVX512, combine5x32AVX512,
+			combine6x32AVX512},
 	}
 	// inOrder are the indices of rows that lie next to each other.
 	inOrder = func() (index [batchRows]int32) {
@@ -141,7 +151,8 @@ func scoresByTile[T element](b *Batch, t *tiles[T], x []T, outputs int, w []floa
 	}
 }
 
-func combineByTile[T element](b *Batch, t *tiles[T], x, rest []T, outputs int, r []float64, ldr int, g []float64, ldg int, add bool) {
+func combineByTile[T element](b *Batch, t *tiles[T], x, rest []T, outputs int, r []float64, ldr int, g []float64,
+	ldg int, add bool) {
 	full := b.Cols - b.Cols%t.columns
 	for first := 0; first < len(b.Index); first += batchRows {
 		count := min(batchRows, len(b.Index)-first)

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -82,7 +83,8 @@ func checkBatch(t rapid.TB, s *rng.Stream, rows, cols, outputs int, kind string)
 	}
 	for _, batch := range []Batch{{X: x}, {X32: narrow}} {
 		batch.Stride, batch.Cols, batch.Index = stride, cols, index
-		what := fmt.Sprintf("%d rows of %d columns, %d outputs, %s, single %t: ", rows, cols, outputs, kind, batch.X == nil)
+		what := fmt.Sprintf("%d rows of %d columns, %d outputs, %s, single %t: ", rows, cols, outputs, kind,
+			batch.X == nil)
 		got := slices.Clone(r)
 		batch.Scores(outputs, w, ldw, got, lds)
 		mustAgree(t, what+"scores", got, scores)
@@ -98,7 +100,8 @@ func TestBatchAgreesWithItsDefinition(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		s := rng.New(7, rng.Synthetic, 0, 0)
 		for _, kind := range kinds {
-			for _, size := range [][3]int{{0, 5, 3}, {1, 1, 1}, {1, 16, 6}, {2, 7, 7}, {3, 8, 10}, {5, 9, 13}, {31, 12, 5}, {33, 21, 2}, {70, 66, 17}, {4, 803, 11}} {
+			for _, size := range [][3]int{{0, 5, 3}, {1, 1, 1}, {1, 16, 6}, {2, 7, 7}, {3, 8, 10}, {5, 9, 13},
+				{31, 12, 5}, {33, 21, 2}, {70, 66, 17}, {4, 803, 11}} {
 				checkBatch(t, &s, size[0], size[1], size[2], kind)
 			}
 		}
@@ -116,9 +119,11 @@ func TestBatchAgreesOnRandomCases(t *testing.T) {
 func TestBatchThatDoesNotFitPanics(t *testing.T) {
 	x := make([]float64, 12)
 	for name, f := range map[string]func(){
-		"row":     func() { (&Batch{X: x, Stride: 4, Cols: 4, Index: []int32{3}}).Scores(1, x, 4, x, 1) },
-		"before":  func() { (&Batch{X: x, Stride: 4, Cols: 4, Index: []int32{-1}}).Scores(1, x, 4, x, 1) },
-		"single":  func() { (&Batch{X32: make([]float32, 3), Stride: 4, Cols: 4, Index: []int32{0}}).Scores(1, x, 4, x, 1) },
+		"row":    func() { (&Batch{X: x, Stride: 4, Cols: 4, Index: []int32{3}}).Scores(1, x, 4, x, 1) },
+		"before": func() { (&Batch{X: x, Stride: 4, Cols: 4, Index: []int32{-1}}).Scores(1, x, 4, x, 1) },
+		"single": func() {
+			(&Batch{X32: make([]float32, 3), Stride: 4, Cols: 4, Index: []int32{0}}).Scores(1, x, 4, x, 1)
+		},
 		"stride":  func() { (&Batch{X: x, Stride: 3, Cols: 4}).Combine(1, x, 1, x, 4, true) },
 		"weights": func() { (&Batch{X: x, Stride: 4, Cols: 4}).Scores(4, x, 4, x, 4) },
 		"scores":  func() { (&Batch{X: x, Stride: 1, Cols: 1, Index: make([]int32, 13)}).Scores(1, x, 1, x, 1) },
@@ -126,9 +131,7 @@ func TestBatchThatDoesNotFitPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
+				expect.That(t, recover() != nil, "no panic")
 			}()
 			f()
 		})

@@ -64,7 +64,8 @@ func BenchmarkGemm(b *testing.B) {
 		b.Run("gonum/"+name, func(b *testing.B) {
 			for range b.N {
 				blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, blas64.General{Rows: m, Cols: k, Stride: k, Data: x},
-					blas64.General{Rows: k, Cols: n, Stride: n, Data: y}, 0, blas64.General{Rows: m, Cols: n, Stride: n, Data: z})
+					blas64.General{Rows: k, Cols: n, Stride: n, Data: y}, 0,
+					blas64.General{Rows: m, Cols: n, Stride: n, Data: z})
 			}
 			flops(b)
 		})

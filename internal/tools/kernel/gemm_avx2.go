@@ -44,9 +44,9 @@ func gemm(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, 
 }
 
 // pack takes d rows of w columns, padded with zeros to eight.
-func (b *panel) pack(src []float64, stride, d, w int) {
+func (pa *panel) pack(src []float64, stride, d, w int) {
 	for p := range d {
-		row := b[p*tileCols:][:tileCols]
+		row := pa[p*tileCols:][:tileCols]
 		if w == tileCols {
 			*(*[tileCols]float64)(row) = [tileCols]float64(src[p*stride:])
 			continue
@@ -57,16 +57,16 @@ func (b *panel) pack(src []float64, stride, d, w int) {
 
 // multiply adds the product of six rows of a and the panel to c, of which there
 // are but so many rows and columns.
-func (b *panel) multiply(d int, a *float64, lda int, c []float64, ldc, rows, cols int) {
+func (pa *panel) multiply(d int, a *float64, lda int, c []float64, ldc, rows, cols int) {
 	if rows == tileRows && cols == tileCols {
-		gemmTileAVX2(d, a, lda, &b[0], &c[0], ldc)
+		gemmTileAVX2(d, a, lda, &pa[0], &c[0], ldc)
 		return
 	}
 	var tile [tileRows * tileCols]float64
 	for i := range rows {
 		copy(tile[i*tileCols:][:cols], c[i*ldc:])
 	}
-	gemmTileAVX2(d, a, lda, &b[0], &tile[0], tileCols)
+	gemmTileAVX2(d, a, lda, &pa[0], &tile[0], tileCols)
 	for i := range rows {
 		copy(c[i*ldc:][:cols], tile[i*tileCols:])
 	}

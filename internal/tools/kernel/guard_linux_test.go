@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -14,19 +15,13 @@ func guarded(t *testing.T, n int, atEnd bool) unsafe.Pointer {
 	t.Helper()
 	page := syscall.Getpagesize()
 	size := (n + page - 1) / page * page
-	m, err := syscall.Mmap(-1, 0, size+2*page, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := expect.Value(syscall.Mmap(-1, 0, size+2*page, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE))(t)
 	t.Cleanup(func() {
-		if err := syscall.Munmap(m); err != nil {
-			t.Error(err)
-		}
+		err := syscall.Munmap(m)
+		expect.That(t, err == nil, "%v", err)
 	})
 	if size > 0 {
-		if err := syscall.Mprotect(m[page:page+size], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, syscall.Mprotect(m[page:page+size], syscall.PROT_READ|syscall.PROT_WRITE))
 	}
 	if atEnd {
 		return unsafe.Pointer(&m[page+size-n])

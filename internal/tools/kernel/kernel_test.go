@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -66,7 +67,8 @@ func mustAgree(t rapid.TB, what string, got, want []float64) {
 	t.Helper()
 	for i := range want {
 		if !same(got[i], want[i]) {
-			t.Fatalf("%s[%d] = %x (%g), want %x (%g)", what, i, math.Float64bits(got[i]), got[i], math.Float64bits(want[i]), want[i])
+			t.Fatalf("%s[%d] = %x (%g), want %x (%g)", what, i, math.Float64bits(got[i]), got[i],
+				math.Float64bits(want[i]), want[i])
 		}
 	}
 }
@@ -82,7 +84,8 @@ func numbers(s *rng.Stream, n int, kind string) []float64 {
 		case "wide":
 			x[i] = math.Ldexp(x[i], s.IntN(600)-300)
 		case "special":
-			x[i] = [...]float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.MaxFloat64, 0x1p-1074, 1, math.NaN()}[u]
+			x[i] = [...]float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.MaxFloat64, 0x1p-1074, 1,
+				math.NaN()}[u]
 		case "zeros":
 			x[i] = math.Copysign(0, x[i])
 		}
@@ -118,13 +121,16 @@ func bothWays(t *testing.T, f func(t *testing.T)) {
 // checkVectors compares every function on vectors of n elements that start
 // offset elements into their arrays.
 func checkVectors(t rapid.TB, s *rng.Stream, n, offset int, kind string) {
-	x, y, next := numbers(s, n+offset, kind)[offset:], numbers(s, n+offset, kind)[offset:], numbers(s, n+offset, kind)[offset:]
+	x, y, next := numbers(s, n+offset, kind)[offset:], numbers(s, n+offset, kind)[offset:],
+		numbers(s, n+offset, kind)[offset:]
 	a := numbers(s, 1, kind)[0]
 	near, far := &make([]float64, 1)[0], &make([]float64, 1)[0]
 	near32, far32 := &make([]float32, 1)[0], &make([]float32, 1)[0]
 
 	want := slowDot(x, y)
-	mustAgree(t, "dot, norm, dot ahead", []float64{Dot(x, y), SquaredNorm(x), DotAhead(x, y, nil, nil), DotAhead(x, y, near, nil), DotAhead(x, y, near, far)},
+	mustAgree(t, "dot, norm, dot ahead",
+		[]float64{Dot(x, y), SquaredNorm(x), DotAhead(x, y, nil, nil), DotAhead(x, y, near, nil),
+			DotAhead(x, y, near, far)},
 		[]float64{want, slowDot(x, x), want, want, want})
 	u := append([]float64(nil), y...)
 	Axpy(a, x, u)
@@ -161,7 +167,9 @@ func checkVectors(t rapid.TB, s *rng.Stream, n, offset int, kind string) {
 	x32, xw := narrowed(x)
 	next32, nextw := narrowed(next)
 	want, moved = slowDot(xw, y), slowAxpy(a, xw, y)
-	mustAgree(t, "dot32", []float64{Dot32(x32, y), DotAhead32(x32, y, nil, nil), DotAhead32(x32, y, near32, nil), DotAhead32(x32, y, near32, far32)},
+	mustAgree(t, "dot32",
+		[]float64{Dot32(x32, y), DotAhead32(x32, y, nil, nil), DotAhead32(x32, y, near32, nil),
+			DotAhead32(x32, y, near32, far32)},
 		[]float64{want, want, want, want})
 	copy(u, y)
 	Axpy32(a, x32, u)
@@ -177,9 +185,8 @@ func checkVectors(t rapid.TB, s *rng.Stream, n, offset int, kind string) {
 	rounded := make([]float32, n)
 	Round32(x, rounded)
 	for i, v := range rounded {
-		if math.Float32bits(v) != math.Float32bits(float32(x[i])) {
-			t.Fatalf("%d of %d values: %v is rounded to %v, want %v", i, n, x[i], v, float32(x[i]))
-		}
+		expect.Must(t, math.Float32bits(v) == math.Float32bits(float32(x[i])),
+			"%d of %d values: %v is rounded to %v, want %v", i, n, x[i], v, float32(x[i]))
 	}
 	for _, hint := range [][2]*float32{{nil, nil}, {near32, nil}, {near32, far32}} {
 		copy(u, y)
@@ -224,23 +231,19 @@ func TestDotByHand(t *testing.T) {
 		}
 		x := make([]float64, 32)
 		x[0], x[16] = 0x1p53, 1 // one lane: the 1 is lost
-		if got := Dot(x, ones); got != 0x1p53 {
-			t.Errorf("2^53 + 1 in one lane: %g", got)
-		}
+		got := Dot(x, ones)
+		expect.That(t, got == 0x1p53, "2^53 + 1 in one lane: %g", got)
 		clear(x)
 		x[0], x[1], x[9] = 0x1p53, 1, 1 // lanes 1 and 9 meet before they meet lane 0
-		if got := Dot(x, ones); got != 0x1p53+2 {
-			t.Errorf("2^53 + (1 + 1): %g", got)
-		}
+		got = Dot(x, ones)
+		expect.That(t, got == 0x1p53+2, "2^53 + (1 + 1): %g", got)
 		clear(x)
 		x[0], x[8], x[4] = 0x1p53, 1, 1 // lane 8 meets lane 0 first, and lane 4 comes after it: both are lost
-		if got := Dot(x, ones); got != 0x1p53 {
-			t.Errorf("(2^53 + 1) + 1: %g", got)
-		}
+		got = Dot(x, ones)
+		expect.That(t, got == 0x1p53, "(2^53 + 1) + 1: %g", got)
 		a := 1 + 0x1p-30 // a*a = 1 + 2^-29 + 2^-60 rounds to 1 + 2^-29
-		if got := Dot([]float64{a, 0, 0, 0, 0, 0, 0, 0, 1 + 0x1p-29}, []float64{a, 0, 0, 0, 0, 0, 0, 0, -1}); got != 0 {
-			t.Errorf("a product was not rounded before it was added: %g", got)
-		}
+		got = Dot([]float64{a, 0, 0, 0, 0, 0, 0, 0, 1 + 0x1p-29}, []float64{a, 0, 0, 0, 0, 0, 0, 0, -1})
+		expect.That(t, got == 0, "a product was not rounded before it was added: %g", got)
 		y := []float64{-1 - 0x1p-29}
 		if Axpy(a, []float64{a}, y); y[0] != 0 {
 			t.Errorf("a product was not rounded before it was added: %g", y[0])
@@ -256,9 +259,8 @@ func TestZerosAppendedChangeNothing(t *testing.T) {
 			want := Dot(x, y)
 			for range 20 {
 				x, y = append(x, 0), append(y, 0)
-				if got := Dot(x, y); !same(got, want) {
-					t.Fatalf("n = %d, %d with zeros: %g, want %g", n, len(x), got, want)
-				}
+				got := Dot(x, y)
+				expect.Must(t, same(got, want), "n = %d, %d with zeros: %g, want %g", n, len(x), got, want)
 			}
 		}
 	})
@@ -271,8 +273,10 @@ func TestDifferentLengthsPanic(t *testing.T) {
 		for i, f := range []func(){
 			func() { Dot(x, y) }, func() { Axpy(1, x, y) }, func() { DotAhead(y, x, nil, nil) },
 			func() { AxpyDot(1, x, y, y, nil, nil) }, func() { AxpyDot(1, y, y, x, nil, nil) },
-			func() { Dot32(x32, y) }, func() { Axpy32(1, x32, y) }, func() { Round32(y, x32) }, func() { Scale(1, x, y) }, func() { Scale32(1, x32, y) }, func() { DotAhead32(x32, y, nil, nil) },
-			func() { AxpyDot32(1, x32, x, make([]float32, 4), nil, nil) }, func() { AxpyDot32(1, x32, y, x32, nil, nil) },
+			func() { Dot32(x32, y) }, func() { Axpy32(1, x32, y) }, func() { Round32(y, x32) },
+			func() { Scale(1, x, y) }, func() { Scale32(1, x32, y) }, func() { DotAhead32(x32, y, nil, nil) },
+			func() { AxpyDot32(1, x32, x, make([]float32, 4), nil, nil) },
+			func() { AxpyDot32(1, x32, y, x32, nil, nil) },
 			func() { Gemm(2, 2, 2, y[:3], 2, y, 2, make([]float64, 4), 2) },
 			func() { Gemm(2, 2, 2, y, 1, y, 2, make([]float64, 4), 2) },
 			func() { Gemm(2, 2, 2, y, 2, y[:3], 2, make([]float64, 4), 2) },
@@ -281,9 +285,7 @@ func TestDifferentLengthsPanic(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if recover() == nil {
-						t.Errorf("case %d does not panic", i)
-					}
+					expect.That(t, recover() != nil, "case %d does not panic", i)
 				}()
 				f()
 			}()
@@ -305,15 +307,11 @@ func checkGemm(t rapid.TB, s *rng.Stream, m, n, k, pad int, kind string) {
 	for i := range m {
 		mustAgree(t, fmt.Sprintf("row %d of %d x %d x %d", i, m, k, n), c[i*ldc:], want[i*n:(i+1)*n])
 		for j := n; j < ldc; j++ {
-			if c[i*ldc+j] != canary {
-				t.Fatalf("%d x %d x %d writes behind row %d", m, k, n, i)
-			}
+			expect.Must(t, c[i*ldc+j] == canary, "%d x %d x %d writes behind row %d", m, k, n, i)
 		}
 	}
 	for _, x := range c[m*ldc:] {
-		if x != canary {
-			t.Fatalf("%d x %d x %d writes behind c", m, k, n)
-		}
+		expect.Must(t, x == canary, "%d x %d x %d writes behind c", m, k, n)
 	}
 }
 
@@ -335,7 +333,8 @@ func TestGemmAgreesOnRandomCases(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		rapid.Check(t, func(r *rapid.T) {
 			s := rng.New(rapid.Uint64().Draw(r, "seed"), rng.Synthetic, 0, 0)
-			m, n, k := rapid.IntRange(0, 30).Draw(r, "m"), rapid.IntRange(0, 40).Draw(r, "n"), rapid.IntRange(0, 300).Draw(r, "k")
+			m, n, k := rapid.IntRange(0, 30).Draw(r, "m"), rapid.IntRange(0, 40).Draw(r, "n"),
+				rapid.IntRange(0, 300).Draw(r, "k")
 			checkGemm(r, &s, m, n, k, rapid.IntRange(0, 8).Draw(r, "pad"), rapid.SampledFrom(kinds).Draw(r, "kind"))
 		})
 	})

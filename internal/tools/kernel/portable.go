@@ -40,8 +40,8 @@ func gemm(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, 
 	scalarGemm(m, n, k, a, lda, b, ldb, c, ldc)
 }
 
-func (s *Ascent) walk(order []int32, draws *rng.Stream, from, to int) int {
-	return s.scalarWalk(order, draws, from, to)
+func (as *Ascent) walk(order []int32, draws *rng.Stream, from, to int) int {
+	return as.scalarWalk(order, draws, from, to)
 }
 
 // batchSpace is empty: the scalar kernels need none.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -38,9 +39,7 @@ func linked(t *testing.T) map[string]map[string]bool {
 		cmd := exec.Command("go", "list", "-deps", "-json=Dir,Module", "fedsim/cmd/fedsim")
 		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=")
 		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("go list: %v", err)
-		}
+		expect.Must(t, err == nil, "go list: %v", err)
 		for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 			var p struct {
 				Dir    string
@@ -77,19 +76,13 @@ var isNotice = regexp.MustCompile(`^(LICEN[CS]E|COPYING|NOTICE|PATENTS)([-.].*)?
 func readNotices(t *testing.T, root string, dirs map[string]bool) (found []notice) {
 	t.Helper()
 	for dir := range dirs {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := expect.Value(os.ReadDir(dir))(t)
 		for _, e := range entries {
 			if e.IsDir() || !isNotice.MatchString(e.Name()) {
 				continue
 			}
 			text := filetest.Read(t, filepath.Join(dir, e.Name()))
-			name, err := filepath.Rel(root, filepath.Join(dir, e.Name()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			name := expect.Value(filepath.Rel(root, filepath.Join(dir, e.Name())))(t)
 			found = append(found, notice{filepath.ToSlash(name), tidy(string(text))})
 		}
 	}
@@ -150,21 +143,18 @@ func carried(t *testing.T) (parts []part) {
 		}
 		parts = append(parts, part{name: name, notices: readNotices(t, root, dirs)})
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := expect.Value(exec.Command("go", "env", "GOROOT").Output())(t)
 	goroot := strings.TrimSpace(string(root))
 	uplot := filepath.Join("..", "..", "rooms", "report", "uplot")
 	parts = append(parts,
 		part{name: "Go (standard library and runtime)", notices: readNotices(t, goroot, map[string]bool{goroot: true})},
 		part{name: "uPlot 1.6.32", notices: readNotices(t, uplot, map[string]bool{uplot: true})})
-	slices.SortFunc(parts, func(a, b part) int { return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) })
+	slices.SortFunc(parts,
+		func(a, b part) int { return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) })
 	for i := range parts {
 		parts[i].license = licensesOf(parts[i].notices)
-		if parts[i].license == "" {
-			t.Errorf("%s has no license that is known here: look at it and extend kinds", parts[i].name)
-		}
+		expect.That(t, parts[i].license != "",
+			"%s has no license that is known here: look at it and extend kinds", parts[i].name)
 	}
 	return parts
 }
@@ -172,7 +162,8 @@ func carried(t *testing.T) (parts []part) {
 // written returns the content of THIRD-PARTY.txt.
 func written(parts []part) string {
 	var b strings.Builder
-	b.WriteString("fedsim carries the following software and fonts under licenses of their own, whose\nnotices follow.\n\n")
+	b.WriteString(
+		"fedsim carries the following software and fonts under licenses of their own, whose\nnotices follow.\n\n")
 	for _, p := range parts {
 		fmt.Fprintf(&b, "  %s: %s\n", p.name, p.license)
 	}
@@ -224,8 +215,6 @@ func TestEverythingIsThere(t *testing.T) {
 		"The FreeType Project LICENSE",
 		"By exercising the Licensed Rights",
 	} {
-		if !strings.Contains(Text, want) {
-			t.Errorf("the notices lack %q", want)
-		}
+		expect.That(t, strings.Contains(Text, want), "the notices lack %q", want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -58,22 +59,18 @@ func TestEigenAgreesWithGonum(t *testing.T) {
 				s := rng.New(1, rng.Synthetic, n, 0)
 				a := symmetric(&s, n, kind)
 				var e mat.EigenSym
-				if !e.Factorize(mat.NewSymDense(n, slices.Clone(a)), false) {
-					t.Fatal("gonum fails")
-				}
+				expect.Must(t, e.Factorize(mat.NewSymDense(n, slices.Clone(a)), false), "gonum fails")
 				want := e.Values(nil)
 				norm := max(math.Abs(want[0]), math.Abs(want[n-1]))
 				tolerance := 10 * epsilon * math.Sqrt(float64(n)) * norm
 				z := slices.Clone(a)
 				got, ok := Eigen(n, z, true)
 				alone, ok2 := Eigen(n, slices.Clone(a), false)
-				if !ok || !ok2 || !slices.Equal(got, alone) {
-					t.Fatalf("eigenvalues with vectors %v %v, alone %v %v", got, ok, alone, ok2)
-				}
+				expect.Must(t, ok && ok2 && slices.Equal(got, alone),
+					"eigenvalues with vectors %v %v, alone %v %v", got, ok, alone, ok2)
 				for k := range n {
-					if math.Abs(got[k]-want[k]) > tolerance {
-						t.Errorf("value %d is %v, want %v within %g", k, got[k], want[k], tolerance)
-					}
+					expect.That(t, math.Abs(got[k]-want[k]) <= tolerance,
+						"value %d is %v, want %v within %g", k, got[k], want[k], tolerance)
 					v := z[k*n : (k+1)*n]
 					for i := range n {
 						residual := -got[k] * v[i]
@@ -81,7 +78,8 @@ func TestEigenAgreesWithGonum(t *testing.T) {
 							residual += a[i*n+j] * v[j]
 						}
 						if math.Abs(residual) > 2*tolerance {
-							t.Fatalf("row %d of A v - lambda v is %g for value %d, want 0 within %g", i, residual, k, 2*tolerance)
+							t.Fatalf("row %d of A v - lambda v is %g for value %d, want 0 within %g", i, residual, k,
+								2*tolerance)
 						}
 					}
 				}
@@ -102,9 +100,8 @@ func mustBeOrthonormal(t *testing.T, n int, z []float64) {
 			if k == l {
 				want = 1
 			}
-			if math.Abs(dot-want) > 20*epsilon*math.Sqrt(float64(n)) {
-				t.Fatalf("the product of vectors %d and %d is %g, want %g", k, l, dot, want)
-			}
+			expect.Must(t, math.Abs(dot-want) <= 20*epsilon*math.Sqrt(float64(n)),
+				"the product of vectors %d and %d is %g, want %g", k, l, dot, want)
 		}
 	}
 }
@@ -121,14 +118,11 @@ func TestEigenvaluesOfSecondDifferences(t *testing.T) {
 			}
 		}
 		values, ok := Eigen(n, a, false)
-		if !ok {
-			t.Fatal("no eigenvalues")
-		}
+		expect.Must(t, ok, "no eigenvalues")
 		for k, got := range values {
 			want := math.Ldexp(2-2*math.Cos(float64(k+1)*math.Pi/(n+1)), exponent)
-			if math.Abs(got-want) > math.Ldexp(50*epsilon, exponent) {
-				t.Errorf("2^%d: value %d is %g, want %g", exponent, k, got, want)
-			}
+			expect.That(t, math.Abs(got-want) <= math.Ldexp(50*epsilon, exponent),
+				"2^%d: value %d is %g, want %g", exponent, k, got, want)
 		}
 	}
 }
@@ -136,15 +130,12 @@ func TestEigenvaluesOfSecondDifferences(t *testing.T) {
 func TestWhatIsNotFiniteIsRefused(t *testing.T) {
 	for _, wrong := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		a := []float64{1, 0, wrong, 1}
-		if _, ok := Eigen(2, slices.Clone(a), true); ok {
-			t.Errorf("a matrix with %g has eigenvalues", wrong)
-		}
-		if _, ok := Singular(2, slices.Clone(a)); ok {
-			t.Errorf("a matrix with %g has singular values", wrong)
-		}
-		if _, ok := NewCholesky(2, a); ok {
-			t.Errorf("a matrix with %g is positive definite", wrong)
-		}
+		_, ok := Eigen(2, slices.Clone(a), true)
+		expect.That(t, !ok, "a matrix with %g has eigenvalues", wrong)
+		_, ok = Singular(2, slices.Clone(a))
+		expect.That(t, !ok, "a matrix with %g has singular values", wrong)
+		_, ok = NewCholesky(2, a)
+		expect.That(t, !ok, "a matrix with %g is positive definite", wrong)
 	}
 	if _, ok := NewCholesky(2, []float64{1, 2, 2, 1}); ok {
 		t.Error("an indefinite matrix is positive definite")
@@ -174,21 +165,16 @@ func TestSingularAgreesWithGonum(t *testing.T) {
 					}
 				}
 				var svd mat.SVD
-				if !svd.Factorize(mat.NewDense(n, n, slices.Clone(a)), mat.SVDNone) {
-					t.Fatal("gonum fails")
-				}
+				expect.Must(t, svd.Factorize(mat.NewDense(n, n, slices.Clone(a)), mat.SVDNone), "gonum fails")
 				want := svd.Values(nil)
 				u := slices.Clone(a)
 				got, ok := Singular(n, u)
-				if !ok {
-					t.Fatal("no singular values")
-				}
+				expect.Must(t, ok, "no singular values")
 				tolerance := 10 * epsilon * float64(n) * want[0]
 				rank := 0
 				for k := range got {
-					if math.Abs(got[k]-want[k]) > tolerance || k > 0 && got[k] > got[k-1] {
-						t.Fatalf("values %v, want %v within %g", got, want, tolerance)
-					}
+					expect.Must(t, math.Abs(got[k]-want[k]) <= tolerance && (k == 0 || got[k] <= got[k-1]),
+						"values %v, want %v within %g", got, want, tolerance)
 					if got[k] > tolerance {
 						rank++
 					}
@@ -202,7 +188,8 @@ func TestSingularAgreesWithGonum(t *testing.T) {
 							x += a[k*n+i]*a[k*n+j] - got[k]*got[k]*u[k*n+i]*u[k*n+j]
 						}
 						if math.Abs(x) > 4*tolerance*want[0] {
-							t.Fatalf("A A^T differs from U S^2 U^T by %g in row %d, column %d, want %g at most", x, i, j, 4*tolerance*want[0])
+							t.Fatalf("A A^T differs from U S^2 U^T by %g in row %d, column %d, want %g at most", x, i,
+								j, 4*tolerance*want[0])
 						}
 					}
 				}
@@ -216,13 +203,9 @@ func TestSingularAgreesWithGonum(t *testing.T) {
 func TestSmallSingularValuesKeepTheirDigits(t *testing.T) {
 	a := []float64{1, 1, math.Ldexp(1, -200), math.Ldexp(-1, -200)}
 	values, ok := Singular(2, a)
-	if !ok {
-		t.Fatal("no singular values")
-	}
+	expect.Must(t, ok, "no singular values")
 	for k, want := range []float64{math.Sqrt2, math.Sqrt2 * 0x1p-200} {
-		if math.Abs(values[k]-want) > 4*epsilon*want {
-			t.Errorf("value %d is %v, want %v", k, values[k], want)
-		}
+		expect.That(t, math.Abs(values[k]-want) <= 4*epsilon*want, "value %d is %v, want %v", k, values[k], want)
 	}
 }
 
@@ -239,18 +222,14 @@ func TestCholesky(t *testing.T) {
 			}
 		}
 		c, ok := NewCholesky(n, a)
-		if !ok {
-			t.Fatal("not positive definite")
-		}
+		expect.Must(t, ok, "not positive definite")
 		for i := range n {
 			for j := range i {
 				a[j*n+i] = a[i*n+j]
 			}
 		}
 		var oracle mat.Cholesky
-		if !oracle.Factorize(mat.NewSymDense(n, slices.Clone(a))) {
-			t.Fatal("gonum fails")
-		}
+		expect.Must(t, oracle.Factorize(mat.NewSymDense(n, slices.Clone(a))), "gonum fails")
 		tolerance := 10 * epsilon * float64(n) * oracle.Cond()
 		if got, want := c.LogDet(), oracle.LogDet(); math.Abs(got-want) > 1e-13*math.Abs(want)+1e-13 {
 			t.Errorf("n = %d: the log-determinant is %v, want %v", n, got, want)
@@ -263,17 +242,13 @@ func TestCholesky(t *testing.T) {
 		b := slices.Clone(x)
 		c.Solve(x, columns, stride)
 		var want mat.Dense
-		if err := oracle.SolveTo(&want, mat.NewDense(n, stride, slices.Clone(b))); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, oracle.SolveTo(&want, mat.NewDense(n, stride, slices.Clone(b))))
 		inverse := c.Inverse()
 		for i := range n {
 			for j := range stride {
 				got := x[i*stride+j]
 				if j >= columns {
-					if got != b[i*stride+j] {
-						t.Errorf("n = %d: a gap between rows was written", n)
-					}
+					expect.That(t, got == b[i*stride+j], "n = %d: a gap between rows was written", n)
 				} else if math.Abs(got-want.At(i, j)) > tolerance {
 					t.Errorf("n = %d: X[%d][%d] = %v, want %v", n, i, j, got, want.At(i, j))
 				}
@@ -286,9 +261,8 @@ func TestCholesky(t *testing.T) {
 				if i == j {
 					one--
 				}
-				if math.Abs(one) > tolerance || inverse[i*n+j] != inverse[j*n+i] {
-					t.Fatalf("n = %d: A A^-1 - I is %g in row %d, column %d; or A^-1 is not symmetric", n, one, i, j)
-				}
+				expect.Must(t, math.Abs(one) <= tolerance && inverse[i*n+j] == inverse[j*n+i],
+					"n = %d: A A^-1 - I is %g in row %d, column %d; or A^-1 is not symmetric", n, one, i, j)
 			}
 		}
 	}
@@ -301,9 +275,7 @@ func TestBitsArePinned(t *testing.T) {
 	a := symmetric(&s, n, "positive")
 	sum := uint64(0)
 	take := func(x []float64, ok bool) {
-		if !ok {
-			t.Fatal("failed")
-		}
+		expect.Must(t, ok, "failed")
 		for _, x := range x {
 			sum = sum*3 + math.Float64bits(x)
 		}
@@ -319,9 +291,7 @@ func TestBitsArePinned(t *testing.T) {
 	take(c.Inverse(), ok)
 	take([]float64{c.LogDet()}, true)
 	const want = 0x4ee7022669822424
-	if sum != want {
-		t.Errorf("the bits add up to %#x, want %#x", sum, uint64(want))
-	}
+	expect.That(t, sum == want, "the bits add up to %#x, want %#x", sum, uint64(want))
 }
 
 func BenchmarkDecompositions(b *testing.B) {

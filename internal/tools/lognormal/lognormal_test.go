@@ -4,14 +4,14 @@ import (
 	"math"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
 func TestConstantWithoutVariation(t *testing.T) {
 	for _, z := range []float64{-8, -0.3, 0, 2.5, 8} {
-		if got := Of(0).At(z); got != 1 {
-			t.Errorf("At(%g) = %v, want 1", z, got)
-		}
+		got := Of(0).At(z)
+		expect.That(t, got == 1, "At(%g) = %v, want 1", z, got)
 	}
 }
 
@@ -30,9 +30,8 @@ func TestMomentsOfTheDraws(t *testing.T) {
 			sum += x
 			squares += (x - 1) * (x - 1)
 		}
-		if mean := sum / n; math.Abs(mean-1) > 4*cv/math.Sqrt(n) {
-			t.Errorf("cv %g: mean %v, want 1", cv, mean)
-		}
+		mean := sum / n
+		expect.That(t, math.Abs(mean-1) <= 4*cv/math.Sqrt(n), "cv %g: mean %v, want 1", cv, mean)
 		w := 1 + cv*cv
 		fourth := (w - 1) * (w - 1) * (w*w*w*w + 2*w*w*w + 3*w*w - 3)
 		if v := squares / n; math.Abs(v-cv*cv) > 4*math.Sqrt((fourth-cv*cv*cv*cv)/n) {

@@ -70,7 +70,8 @@ func truncated(err error) error {
 
 // parse reads the dictionary of the header.
 func (h *Header) parse(text string) error {
-	descr, fortran, shape := descrPattern.FindStringSubmatch(text), fortranPattern.FindStringSubmatch(text), shapePattern.FindStringSubmatch(text)
+	descr, fortran, shape := descrPattern.FindStringSubmatch(text), fortranPattern.FindStringSubmatch(text),
+		shapePattern.FindStringSubmatch(text)
 	if descr == nil || fortran == nil || shape == nil {
 		return errors.New("the header has no type of one kind, order and shape")
 	}

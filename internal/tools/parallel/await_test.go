@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 func TestAwait(t *testing.T) {
@@ -23,9 +25,7 @@ func TestAwait(t *testing.T) {
 		close(ended)
 		return 3, nil
 	})
-	if v != 0 || err != context.Canceled {
-		t.Errorf("%d, %v", v, err)
-	}
+	expect.That(t, v == 0 && err == context.Canceled, "%d, %v", v, err)
 	close(end)
 	<-ended
 }

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"fedsim/internal/tools/expect"
 )
 
 func TestForCallsEachOnceWithDistinctWorkers(t *testing.T) {
@@ -14,16 +16,13 @@ func TestForCallsEachOnceWithDistinctWorkers(t *testing.T) {
 		var calls [n]atomic.Int32
 		busy := make([]atomic.Bool, size)
 		pool.For(n, func(i, worker int) {
-			if busy[worker].Swap(true) {
-				t.Errorf("worker %d used twice at once", worker)
-			}
+			expect.That(t, !busy[worker].Swap(true), "worker %d used twice at once", worker)
 			calls[i].Add(1)
 			busy[worker].Store(false)
 		})
 		for i := range calls {
-			if c := calls[i].Load(); c != 1 {
-				t.Fatalf("size %d: piece %d ran %d times", size, i, c)
-			}
+			c := calls[i].Load()
+			expect.Must(t, c == 1, "size %d: piece %d ran %d times", size, i, c)
 		}
 	}
 }
@@ -41,9 +40,7 @@ func TestShortLoopsInARow(t *testing.T) {
 				calls[i]++
 			})
 			for i, n := range calls {
-				if n != loop+1 {
-					t.Fatalf("size %d: piece %d ran %d times in %d loops", size, i, n, loop+1)
-				}
+				expect.Must(t, n == loop+1, "size %d: piece %d ran %d times in %d loops", size, i, n, loop+1)
 			}
 		}
 	}
@@ -65,12 +62,8 @@ func TestNestedForEndsAndKeepsToItsBudget(t *testing.T) {
 			running.Add(-1)
 		})
 	})
-	if sum.Load() != 450 {
-		t.Errorf("sum = %d, want 450", sum.Load())
-	}
-	if most.Load() > 3 {
-		t.Errorf("%d pieces ran at once on 3 workers", most.Load())
-	}
+	expect.That(t, sum.Load() == 450, "sum = %d, want 450", sum.Load())
+	expect.That(t, most.Load() <= 3, "%d pieces ran at once on 3 workers", most.Load())
 	for range 2 { // helpers that came too late to a loop may still be on their way
 		<-pool.idle
 	}
@@ -82,10 +75,9 @@ func TestPanicReachesTheCaller(t *testing.T) {
 		func() {
 			defer func() {
 				p, ok := recover().(*Panic)
-				if !ok || p.Value != "boom" {
-					t.Fatalf("recovered %v, want boom", p)
-				}
-				if text := p.Error(); !strings.HasPrefix(text, "boom\n") || !strings.Contains(text, "parallel.goesWrong") ||
+				expect.Must(t, ok && p.Value == "boom", "recovered %v, want boom", p)
+				if text := p.Error(); !strings.HasPrefix(text, "boom\n") ||
+					!strings.Contains(text, "parallel.goesWrong") ||
 					!strings.Contains(text, "parallel_test.go:") || strings.Count(text, "boom\n") != 1 {
 					t.Errorf("the panic says\n%s", text)
 				}
@@ -107,17 +99,12 @@ func goesWrong(i int) {
 
 func TestNilPoolIsTheCaller(t *testing.T) {
 	var pool *Pool
-	if pool.Size() != 1 {
-		t.Errorf("a nil pool has %d workers, want 1", pool.Size())
-	}
+	expect.That(t, pool.Size() == 1, "a nil pool has %d workers, want 1", pool.Size())
 	var order []int
 	pool.For(3, func(i, worker int) {
-		if worker != 0 {
-			t.Errorf("piece %d went to worker %d of a nil pool", i, worker)
-		}
+		expect.That(t, worker == 0, "piece %d went to worker %d of a nil pool", i, worker)
 		order = append(order, i)
 	})
-	if len(order) != 3 || order[0] != 0 || order[1] != 1 || order[2] != 2 {
-		t.Errorf("pieces %v, want 0 to 2 in order", order)
-	}
+	expect.That(t, len(order) == 3 && order[0] == 0 && order[1] == 1 && order[2] == 2,
+		"pieces %v, want 0 to 2 in order", order)
 }

@@ -88,7 +88,9 @@ func CheckPages(file io.ReaderAt, size int64, chunk *format.ColumnMetaData) erro
 			encoding = header.DataPageHeaderV2.V.Encoding
 		}
 		if chunk.Type == format.Boolean && count > 0 && encoding != format.Plain { // the library decodes others wrongly
-			return fmt.Errorf("has truth values with the encoding %v: write them as integers, or with data pages of version 1", encoding)
+			return fmt.Errorf(
+				"has truth values with the encoding %v: write them as integers, or with data pages of version 1",
+				encoding)
 		}
 		values += int64(count)
 		at = next

@@ -3,6 +3,8 @@ package parquetrows
 import (
 	"errors"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // Errors of corrupt files have no texts of the runtime.
@@ -17,11 +19,11 @@ func TestCorrupt(t *testing.T) {
 		"is corrupt: its parts contradict each other": func() { _ = none[len(none)] },
 		"is corrupt: no page":                         func() { panic(errors.New("no page")) },
 	} {
-		if err := panicked(do); err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
+		err := panicked(do)
+		expect.That(t, err.Error() == want, "%v, want %s", err, want)
 	}
-	if err := Corrupt("reflect: slice index out of range"); err.Error() != "is corrupt: its parts contradict each other" {
+	if err :=
+		Corrupt("reflect: slice index out of range"); err.Error() != "is corrupt: its parts contradict each other" {
 		t.Error(err)
 	}
 }

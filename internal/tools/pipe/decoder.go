@@ -264,7 +264,8 @@ const MostAmount = 1e24
 func (d *Decoder) Float(least, most float64, want string) float64 {
 	word := d.number(want)
 	// Most are whole, and need no strconv.
-	if n, ok := parseInteger(bytes.TrimSuffix(word, []byte(".0"))); ok && n > 0 && n < 1<<53 && least <= 0 && most >= 1<<53 {
+	if n, ok := parseInteger(bytes.TrimSuffix(word, []byte(".0"))); ok && n > 0 && n < 1<<53 && least <= 0 &&
+		most >= 1<<53 {
 		return float64(n)
 	}
 	x, err := strconv.ParseFloat(string(word), 64)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -29,9 +31,11 @@ func init() { // it refers to itself
 		Optional("rush", func(d *Decoder, o *order) { o.Rush = d.Bool() }),
 		Optional("none", func(d *Decoder, o *order) { o.None = d.Null() }),
 		Optional("counts", func(d *Decoder, o *order) {
-			o.Counts = List(d, o.Counts, "a list of counts", func(d *Decoder, n *int64) { *n = d.Integer(0, 9, "a count") })
+			o.Counts = List(d, o.Counts, "a list of counts",
+				func(d *Decoder, n *int64) { *n = d.Integer(0, 9, "a count") })
 		}),
-		Optional("parts", func(d *Decoder, o *order) { o.Parts = List(d, o.Parts, "a list of parts", orderFields.Read) }),
+		Optional("parts",
+			func(d *Decoder, o *order) { o.Parts = List(d, o.Parts, "a list of parts", orderFields.Read) }),
 		Optional("notes", func(d *Decoder, o *order) { o.Notes = d.Texts() }),
 	}
 }
@@ -41,10 +45,15 @@ func TestDecode(t *testing.T) {
 	for line, want := range map[string]order{
 		`{"id":1}`:                         {ID: 1},
 		` {"name":"a\"\\\u00e9","id":-5} `: {ID: -5, Name: `a"\é`},
-		`{ "\u0069d" : 9007199254740992 , "cost" : 2.50e+1 , "rush" : true }`:                  {ID: 1 << 53, Cost: 25, Rush: true},
-		`{"id":2,"cost":1250000.0,"none":null,"counts":[]}`:                                    {ID: 2, Cost: 1250000, None: true},
-		`{"id":3,"counts":[1, 2],"parts":[{"id":4,"parts":[{"id":5}]},{"id":6,"rush":false}]}`: {ID: 3, Counts: []int64{1, 2}, Parts: []order{{ID: 4, Parts: []order{{ID: 5}}}, {ID: 6}}},
-		`{"id":-0,"notes":{"a,:]}":"b","":"c"}}`:                                               {Notes: map[string]string{"a,:]}": "b", "": "c"}},
+		`{ "\u0069d" : 9007199254740992 , "cost" : 2.50e+1 , "rush" : true }`: {ID: 1 << 53, Cost: 25,
+			Rush: true},
+		`{"id":2,"cost":1250000.0,"none":null,"counts":[]}`: {ID: 2, Cost: 1250000,
+			None: true},
+		`{"id":3,"counts":[1, 2],"parts":[{"id":4,"parts":[{"id":5}]},{"id":6,"rush":false}]}`: {ID: 3,
+			Counts: []int64{1, 2}, Parts: []order{{ID: 4, Parts: []order{{ID: 5}}}, {ID: 6}}},
+		`{"id":-0,"notes":{"a,:]}":"b","":"c"}}`: {
+			Notes: map[string]string{"a,:]}": "b", "": "c"},
+		},
 	} {
 		var got order
 		if _, err := orderFields.Decode(d, []byte(line), &got); err != nil {
@@ -70,7 +79,8 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"id":1,"id":2}`, Syntax, "id: must be there once"},
 		{`{"id":1,"\u0069d":2}`, Syntax, "id: must be there once"},
 		{`{"id":1,"notes":{"a":"","a":""}}`, Syntax, "notes.a: must be there once"},
-		{`{"ID":1}`, UnknownField, "ID: is not a field here: known are id, cost, name, rush, none, counts, parts, notes"},
+		{`{"ID":1}`, UnknownField,
+			"ID: is not a field here: known are id, cost, name, rush, none, counts, parts, notes"},
 		{`{"id":null}`, Type, "id: must be an id, not null"},
 		{`{"id":"1"}`, Type, "id: must be an id, not a string"},
 		{`{"id":1.0}`, Type, "id: must be an id, not 1.0"},
@@ -79,13 +89,16 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"id":1,"cost":1.1e24}`, Type, "cost: must be a cost, not 1.1e24"},
 		{`{"id":1,"cost":1e999}`, Type, "cost: must be a cost, not 1e999"},
 		{`{"id":1,"cost": -Infinity}`, Type, "cost: must be a cost, not -Infinity"},
-		{`{"id":1,"name":nope}`, Syntax, "name: byte 17: invalid character 'o' in literal null (expecting 'u'): must be a string"},
+		{`{"id":1,"name":nope}`, Syntax,
+			"name: byte 17: invalid character 'o' in literal null (expecting 'u'): must be a string"},
 		{`{"id":1,"rush":"true"}`, Type, "rush: must be true or false, not a string"},
 		{`{"id":1,"rush":truer}`, Syntax, "byte 20: invalid character 'r' after object value (expecting ',' or '}')"},
 		{`{"id":1,"counts":[0,1,null]}`, Type, "counts[2]: must be a count, not null"},
 		{`{"id":1,"counts":[0,1`, Syntax, "counts: the line ends within the JSON object"},
-		{`{"id":1,"counts":[0}`, Syntax, "counts: byte 20: invalid character '}' after array element (expecting ',' or ']'): must be a count"},
-		{`{"id":1,"counts":[0,]}`, Syntax, "counts[1]: byte 21: invalid character ']' at start of value: must be a count"},
+		{`{"id":1,"counts":[0}`, Syntax,
+			"counts: byte 20: invalid character '}' after array element (expecting ',' or ']'): must be a count"},
+		{`{"id":1,"counts":[0,]}`, Syntax,
+			"counts[1]: byte 21: invalid character ']' at start of value: must be a count"},
 		{`{"id":1,"parts":[{"id":1},{"id":2,"parts":[{}]}]}`, Type, "parts[1].parts[0]: id is missing"},
 		{`{"id":1,"parts":[{"id":1},[]]}`, Type, "parts[1]: must be a JSON object, not a list"},
 		{`{"id":1,"parts":{}}`, Type, "parts: must be a list of parts, not an object"},
@@ -95,8 +108,7 @@ func TestDecodeErrors(t *testing.T) {
 		{strings.Repeat(`{"id":1,"parts":[`, 20000), Syntax, ""}, // no overflow of the stack
 	} {
 		_, err := orderFields.Decode(d, []byte(c.line), new(order))
-		if err == nil || err.Kind != c.kind || c.want != "" && err.Error() != c.want {
-			t.Errorf("%.100s:\n got %v\nwant %s %s", c.line, err, c.kind, c.want)
-		}
+		expect.That(t, err != nil && err.Kind == c.kind && (c.want == "" || err.Error() == c.want),
+			"%.100s:\n got %v\nwant %s %s", c.line, err, c.kind, c.want)
 	}
 }

@@ -7,18 +7,23 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // A line that is too long is skipped, and the next one is read. The input may end within a line.
 func TestLines(t *testing.T) {
-	text := strings.Repeat("x", 11) + "\n" + strings.Repeat("y", 10) + "\r\n" + strings.Repeat("z", 5000) + "\n\n" + strings.Repeat("w", 16) + "\r\nend"
+	text := strings.Repeat("x", 11) + "\n" + strings.Repeat("y", 10) + "\r\n" + strings.Repeat("z", 5000) + "\n\n" +
+		strings.Repeat("w", 16) + "\r\nend"
 	in := bufio.NewReaderSize(strings.NewReader(text), 16)
 	for i, want := range []Line{
-		{Err: ErrTooLong}, {Text: []byte("yyyyyyyyyy")}, {Err: ErrTooLong}, {}, {Err: ErrTooLong}, {Text: []byte("end"), Err: io.ErrUnexpectedEOF},
+		{Err: ErrTooLong}, {Text: []byte("yyyyyyyyyy")}, {Err: ErrTooLong}, {}, {Err: ErrTooLong},
+		{Text: []byte("end"), Err: io.ErrUnexpectedEOF},
 		{Err: io.EOF},
 	} {
 		got := nextLine(in, nil, 10)
-		if got.Err != want.Err || got.Err != ErrTooLong && string(got.Text) != string(want.Text) || cap(got.Text) > 1000 {
+		if got.Err != want.Err || got.Err != ErrTooLong && string(got.Text) != string(want.Text) ||
+			cap(got.Text) > 1000 {
 			t.Errorf("line %d: %q, %v, capacity %d", i, got.Text, got.Err, cap(got.Text))
 		}
 	}
@@ -31,9 +36,7 @@ func TestLines(t *testing.T) {
 func TestEndlessLine(t *testing.T) {
 	endless := io.MultiReader(strings.NewReader(strings.Repeat("z", 100)), neverEnding{})
 	line, err := ReadLine(bufio.NewReaderSize(endless, 16), nil, 10)
-	if err != ErrTooLong || !strings.HasPrefix(string(line), "zzzzzzzzzzz") {
-		t.Errorf("%q, %v", line, err)
-	}
+	expect.That(t, err == ErrTooLong && strings.HasPrefix(string(line), "zzzzzzzzzzz"), "%q, %v", line, err)
 }
 
 type neverEnding struct{}
@@ -48,9 +51,7 @@ func TestContextEndsAWait(t *testing.T) {
 	l := ReadLines(ctx, from, 10)
 	go func() { _, _ = io.WriteString(to, "one\n") }()
 	x, err := l.Next(ctx)
-	if string(x.Text) != "one" || x.Err != nil || err != nil {
-		t.Fatalf("%q, %v, %v", x.Text, x.Err, err)
-	}
+	expect.Must(t, string(x.Text) == "one" && x.Err == nil && err == nil, "%q, %v, %v", x.Text, x.Err, err)
 	l.Release(x)
 	cause := errors.New("enough")
 	cancel(cause)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 type inner struct {
@@ -28,17 +30,16 @@ func TestPrint(t *testing.T) {
 		v    any
 		want string
 	}{
-		{"undefined", record{inner{math.NaN()}, math.Inf(1), []float64{1, math.Inf(-1)}, nil, map[string]float64{"b": math.NaN(), "a": 1}, "a<b&c"},
+		{"undefined",
+			record{inner{math.NaN()}, math.Inf(1), []float64{1, math.Inf(-1)}, nil,
+				map[string]float64{"b": math.NaN(), "a": 1}, "a<b&c"},
 			`{"low":null,"high":null,"points":[1,null],"names":[],"ends":{"a":1,"b":null},"text":"a<b&c"}`},
 		{"numbers", []float64{0, 1, -1.5, 1e-7, 1e21, 123456789.125, math.MaxFloat64, 0.1}, ""},
 		{"bytes", map[string]any{"b": []byte("abc"), "n": uint64(math.MaxUint64), "p": (*int)(nil)}, ""},
 	} {
 		want := c.want
 		if want == "" {
-			text, err := json.Marshal(c.v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := expect.Value(json.Marshal(c.v))(t)
 			want = string(text)
 		}
 		var got bytes.Buffer
@@ -55,7 +56,6 @@ func TestPrint(t *testing.T) {
 // The text of a page cannot end its script element.
 func TestEmbed(t *testing.T) {
 	var b strings.Builder
-	if err := Embed(&b, "</script>\xff"); err != nil || b.String() != "\"\\u003c/script\\u003e\ufffd\"\n" {
-		t.Errorf("%q, %v", b.String(), err)
-	}
+	err := Embed(&b, "</script>\xff")
+	expect.That(t, err == nil && b.String() == "\"\\u003c/script\\u003e\ufffd\"\n", "%q, %v", b.String(), err)
 }

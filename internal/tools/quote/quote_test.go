@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"fedsim/internal/tools/expect"
 )
 
 func TestText(t *testing.T) {
@@ -13,9 +15,8 @@ func TestText(t *testing.T) {
 		{strings.Repeat("é", 80), `"` + strings.Repeat("é", 80) + `"`},
 		{strings.Repeat("é", 81), `"` + strings.Repeat("é", 80) + `..."`},
 	} {
-		if got := Text(c.s); got != c.want {
-			t.Errorf("%q: %s, want %s", c.s, got, c.want)
-		}
+		got := Text(c.s)
+		expect.That(t, got == c.want, "%q: %s, want %s", c.s, got, c.want)
 	}
 }
 
@@ -26,23 +27,22 @@ func TestLine(t *testing.T) {
 		{"\x1b]0;title\x07\r\t\xff\u202e\ufffd", `\x1b]0;title\a\r\t\xff\u202e` + "\ufffd"},
 		{strings.Repeat("a", 3000), strings.Repeat("a", 2000) + "..."},
 	} {
-		if got := Line(c.s); got != c.want {
-			t.Errorf("%q: %s, want %s", c.s, got, c.want)
-		}
+		got := Line(c.s)
+		expect.That(t, got == c.want, "%q: %s, want %s", c.s, got, c.want)
 	}
 }
 
 func FuzzLine(f *testing.F) {
 	f.Add("a\x1b\xff\n")
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := Line(s); strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Errorf("%q: %q", s, got)
-		}
+		got := Line(s)
+		expect.That(t, !strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }), "%q: %q", s, got)
 	})
 }
 
 func TestWordsForAShell(t *testing.T) {
-	if got := Shell("fedsim", "my plan's", "", "run.seeds=[1]", "größe/x%1"); got != `fedsim 'my plan'\''s' '' 'run.seeds=[1]' größe/x%1` {
+	if got := Shell("fedsim", "my plan's", "", "run.seeds=[1]", "größe/x%1"); got != `fedsim 'my plan'\''s' '' `+
+		`'run.seeds=[1]' größe/x%1` {
 		t.Error(got)
 	}
 }

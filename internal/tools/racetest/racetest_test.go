@@ -1,6 +1,10 @@
 package racetest
 
-import "testing"
+import (
+	"testing"
+
+	"fedsim/internal/tools/expect"
+)
 
 func TestSkip(t *testing.T) {
 	var skipped bool
@@ -8,7 +12,5 @@ func TestSkip(t *testing.T) {
 		defer func() { skipped = t.Skipped() }()
 		Skip(t, "as a test")
 	})
-	if skipped != enabled {
-		t.Errorf("a test is skipped: %v; under the race detector: %v", skipped, enabled)
-	}
+	expect.That(t, skipped == enabled, "a test is skipped: %v; under the race detector: %v", skipped, enabled)
 }

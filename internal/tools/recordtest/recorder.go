@@ -49,38 +49,38 @@ type rows struct {
 	round        func(results.Round)
 }
 
-func (x *rows) Round(r *results.Round) error {
-	err := x.Rows.Round(r)
-	if x.round != nil {
-		x.round(*r)
+func (ro *rows) Round(r *results.Round) error {
+	err := ro.Rows.Round(r)
+	if ro.round != nil {
+		ro.round(*r)
 	}
-	if x.of.Clients != nil {
-		err = errors.Join(err, x.of.Clients.Write(r))
-	}
-	return err
-}
-
-func (x *rows) Devices(all []results.DeviceRow) error {
-	err := x.Rows.Devices(all)
-	if x.of.Devices != nil {
-		err = errors.Join(err, x.of.Devices(x.index, all))
+	if ro.of.Clients != nil {
+		err = errors.Join(err, ro.of.Clients.Write(r))
 	}
 	return err
 }
 
-func (x *rows) State(c *state.Coder) {
-	if x.Rows.State(c); x.of.Clients != nil {
-		x.of.Clients.State(c)
+func (ro *rows) Devices(all []results.DeviceRow) error {
+	err := ro.Rows.Devices(all)
+	if ro.of.Devices != nil {
+		err = errors.Join(err, ro.of.Devices(ro.index, all))
+	}
+	return err
+}
+
+func (ro *rows) State(c *state.Coder) {
+	if ro.Rows.State(c); ro.of.Clients != nil {
+		ro.of.Clients.State(c)
 	}
 }
 
-func (x *rows) End(run results.Run) error {
-	if x.of.End != nil {
-		if err := x.of.End(x.index, run); err != nil {
+func (ro *rows) End(run results.Run) error {
+	if ro.of.End != nil {
+		if err := ro.of.End(ro.index, run); err != nil {
 			return err
 		}
 	}
-	return x.Rows.End(run)
+	return ro.Rows.End(run)
 }
 
 // nobody receives nothing.

@@ -37,7 +37,8 @@ func (r *Registry[T]) Add(name string, x T, complete bool, needs string) {
 		panic(fmt.Sprintf("%s: %s %q needs %s", r.owner, r.kind, name, needs))
 	}
 	if !named.MatchString(name) {
-		panic(fmt.Sprintf("%s: the name of %s %q must be lower case letters and digits, joined by hyphens", r.owner, r.kind, name))
+		panic(fmt.Sprintf("%s: the name of %s %q must be lower case letters and digits, joined by hyphens", r.owner,
+			r.kind, name))
 	}
 	if _, taken := r.known[name]; taken {
 		panic(fmt.Sprintf("%s: %s %q is registered twice", r.owner, r.kind, name))
@@ -52,16 +53,17 @@ func (r *Registry[T]) Lookup(name string) (x T, ok bool) {
 }
 
 // Check reports, at the key model below c, a name that is neither empty nor registered,
-// and at the key options the problems of the options, once they are decoded.
+// and at the key model_options the problems of the options, once they are decoded.
 func (r *Registry[T]) Check(c *config.Checker, model string, options any) {
 	if len(r.known) == 0 {
 		c.OneOfOrEmpty("model", "")
-		c.Require(model == "", "model", model, "must be left out: no such model is linked into this program (docs/plugins.md)")
+		c.Require(model == "", "model", model,
+			"must be left out: no such model is linked into this program (docs/extend.md)")
 		return
 	}
 	c.OneOfOrEmpty("model", model, r.Names()...)
 	if o, decoded := options.(config.Options); decoded {
-		o.Validate(c.In("options"))
+		o.Validate(c.In("model_options"))
 	}
 }
 

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 )
 
 func TestRegistry(t *testing.T) {
 	r := New[int]("shapes", "shape")
-	if names := r.Names(); len(names) != 0 {
-		t.Errorf("an empty registry has %v", names)
-	}
+	names := r.Names()
+	expect.That(t, len(names) == 0, "an empty registry has %v", names)
 	r.Add("two", 2, true, "a number")
 	r.Add("one", 1, true, "a number")
 	if got := r.Names(); !slices.Equal(got, []string{"one", "two"}) {
@@ -25,19 +25,32 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("Two is %d, %t: names are compared with case", x, ok)
 	}
 	for want, add := range map[string]func(){
-		`shapes: shape "one" is registered twice`:                                                     func() { r.Add("one", 3, true, "a number") },
-		`shapes: shape "" needs a number`:                                                             func() { r.Add("", 3, true, "a number") },
-		`shapes: the name of shape "Two" must be lower case letters and digits, joined by hyphens`:    func() { r.Add("Two", 2, true, "a number") },
-		`shapes: the name of shape "my_two" must be lower case letters and digits, joined by hyphens`: func() { r.Add("my_two", 2, true, "a number") },
-		`shapes: the name of shape "two-" must be lower case letters and digits, joined by hyphens`:   func() { r.Add("two-", 2, true, "a number") },
-		`shapes: shape "three" needs a number`:                                                        func() { r.Add("three", 3, false, "a number") },
-		`shapes: shape "four" needs two, or more`:                                                     func() { r.Add("four", 4, false, "two, or more") },
+		`shapes: shape "one" is registered twice`: func() {
+			r.Add("one", 3, true, "a number")
+		},
+		`shapes: shape "" needs a number`: func() {
+			r.Add("", 3, true, "a number")
+		},
+		`shapes: the name of shape "Two" must be lower case letters and digits, joined by hyphens`: func() {
+			r.Add("Two", 2, true, "a number")
+		},
+		`shapes: the name of shape "my_two" must be lower case letters and digits, joined by hyphens`: func() {
+			r.Add("my_two", 2, true, "a number")
+		},
+		`shapes: the name of shape "two-" must be lower case letters and digits, joined by hyphens`: func() {
+			r.Add("two-", 2, true, "a number")
+		},
+		`shapes: shape "three" needs a number`: func() {
+			r.Add("three", 3, false, "a number")
+		},
+		`shapes: shape "four" needs two, or more`: func() {
+			r.Add("four", 4, false, "two, or more")
+		},
 	} {
 		func() {
 			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("panic %v, want %s", got, want)
-				}
+				got := recover()
+				expect.That(t, got == want, "panic %v, want %s", got, want)
 			}()
 			add()
 		}()
@@ -64,20 +77,21 @@ func TestCheck(t *testing.T) {
 		choices []string
 	}{
 		{none, "", nil, nil, []string{""}},
-		{none, "long", nil, []string{`x.model = "long": must be left out: no such model is linked into this program (docs/plugins.md)`}, []string{""}},
+		{none, "long", nil,
+			[]string{`x.model = "long": must be left out: no such model is linked into this program (docs/extend.md)`},
+			[]string{""}},
 		{some, "", nil, nil, []string{"", "long", "short"}},
 		{some, "short", nil, nil, []string{"", "long", "short"}},
-		{some, "shrt", nil, []string{`x.model = "shrt": must be one of long, short (did you mean "short"?)`}, []string{"", "long", "short"}},
-		{some, "long", picky{}, []string{"x.options.size = 3: must be even"}, []string{"", "long", "short"}},
+		{some, "shrt", nil, []string{`x.model = "shrt": must be one of long, short (did you mean "short"?)`},
+			[]string{"", "long", "short"}},
+		{some, "long", picky{}, []string{"x.model_options.size = 3: must be even"}, []string{"", "long", "short"}},
 		{some, "long", map[string]any{"size": 3}, nil, []string{"", "long", "short"}}, // not decoded yet
 	} {
 		check := config.NewChecker()
 		c.r.Check(check.In("x"), c.model, c.options)
-		if got := fmt.Sprint(check.Problems()); got != fmt.Sprint(c.want) {
-			t.Errorf("%q: %s, want %s", c.model, got, c.want)
-		}
-		if names := check.Choices()["x.model"]; !slices.Equal(names, c.choices) {
-			t.Errorf("%q: choices %q, want %q", c.model, names, c.choices)
-		}
+		got := fmt.Sprint(check.Problems())
+		expect.That(t, got == fmt.Sprint(c.want), "%q: %s, want %s", c.model, got, c.want)
+		names := check.Choices()["x.model"]
+		expect.That(t, slices.Equal(names, c.choices), "%q: choices %q, want %q", c.model, names, c.choices)
 	}
 }

@@ -7,6 +7,7 @@
 package rng
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -55,6 +56,7 @@ const (
 	Polls                            // when a device begins to poll
 	Model                            // the random numbers of an external model, such as those of dropout
 	Measure                          // which clients a measure of heterogeneity chooses
+	Newcomer                         // which clients are new, and the order of their rows
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of
@@ -169,3 +171,6 @@ func (s *Stream) Shuffle(p []int32) {
 		p[i], p[j] = p[j], p[i]
 	}
 }
+
+// Text returns the state in 32 hexadecimal digits, for programs that draw the same numbers.
+func (s Stream) Text() string { return fmt.Sprintf("%016x%016x", s.hi, s.lo) }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // The generator is that of the standard library.
@@ -12,9 +14,8 @@ func TestStreamIsPCG(t *testing.T) {
 		s := New(7, Solve, device, 3)
 		twin := rand.NewPCG(s.hi, s.lo)
 		for i := range 100 {
-			if got, want := s.Uint64(), twin.Uint64(); got != want {
-				t.Fatalf("device %d, draw %d: %x, want %x", device, i, got, want)
-			}
+			got, want := s.Uint64(), twin.Uint64()
+			expect.Must(t, got == want, "device %d, draw %d: %x, want %x", device, i, got, want)
 		}
 	}
 }
@@ -36,26 +37,19 @@ func TestDrawContinues(t *testing.T) {
 			j := i + c.IntN(n-i)
 			single[i], single[j] = single[j], single[i]
 		}
-		if !slices.Equal(whole, parts) || !slices.Equal(whole, single) || a != b || a != c {
-			t.Fatalf("n = %d: at once %v, in two parts %v, one by one %v", n, whole, parts, single)
-		}
+		expect.Must(t, slices.Equal(whole, parts) && slices.Equal(whole, single) && a == b && a == c,
+			"n = %d: at once %v, in two parts %v, one by one %v", n, whole, parts, single)
 		slices.Sort(whole)
-		if !slices.Equal(whole, identity) {
-			t.Fatalf("n = %d: not a permutation: %v", n, whole)
-		}
+		expect.Must(t, slices.Equal(whole, identity), "n = %d: not a permutation: %v", n, whole)
 	}
 }
 
 // An attempt is of another stream than the round, also where an int has 32 bits.
 func TestAttemptsHaveStreamsOfTheirOwn(t *testing.T) {
-	if New(1, Drop, 3, 7) != NewAttempt(1, Drop, 3, 7, 0) {
-		t.Error("the first attempt is not of the round's stream")
-	}
+	expect.That(t, New(1, Drop, 3, 7) == NewAttempt(1, Drop, 3, 7, 0), "the first attempt is not of the round's stream")
 	seen := map[Stream]bool{}
 	for attempt := range 1000 {
 		seen[NewAttempt(1, Drop, 3, 7, attempt)] = true
 	}
-	if len(seen) != 1000 {
-		t.Errorf("1000 attempts have %d streams", len(seen))
-	}
+	expect.That(t, len(seen) == 1000, "1000 attempts have %d streams", len(seen))
 }

@@ -1,7 +1,7 @@
 // Package roster says which clients of a population have state: all of them, or in a lazy
 // population those that were added. Columns have a value of each.
 //
-// It must not know what the values mean.
+// It must not know the meaning of the values.
 package roster
 
 import (
@@ -94,12 +94,12 @@ type cell struct {
 }
 
 // find returns the place of a client; -1: it has none.
-func (x *index) find(client int) int {
-	if len(x.cells) == 0 {
+func (in *index) find(client int) int {
+	if len(in.cells) == 0 {
 		return -1
 	}
-	for i := x.hash(client); ; i = (i + 1) & (len(x.cells) - 1) {
-		switch c := &x.cells[i]; {
+	for i := in.hash(client); ; i = (i + 1) & (len(in.cells) - 1) {
+		switch c := &in.cells[i]; {
 		case c.place == 0:
 			return -1
 		case int(c.client) == client:
@@ -109,28 +109,28 @@ func (x *index) find(client int) int {
 }
 
 // hash returns the first cell of a client, by multiplication (section 6.4).
-func (x *index) hash(client int) int { return int(uint64(client) * 0x9e3779b97f4a7c15 >> x.shift) }
+func (in *index) hash(client int) int { return int(uint64(client) * 0x9e3779b97f4a7c15 >> in.shift) }
 
 // add gives a client the next place.
-func (x *index) add(client int) {
-	x.clients = append(x.clients, int32(client))
-	if 2*len(x.clients) <= len(x.cells) {
-		x.put(len(x.clients) - 1)
+func (in *index) add(client int) {
+	in.clients = append(in.clients, int32(client))
+	if 2*len(in.clients) <= len(in.cells) {
+		in.put(len(in.clients) - 1)
 		return
 	}
-	x.cells = make([]cell, max(1024, 2*len(x.cells)))
-	x.shift = 64 - bits.TrailingZeros(uint(len(x.cells)))
-	for place := range x.clients {
-		x.put(place)
+	in.cells = make([]cell, max(1024, 2*len(in.cells)))
+	in.shift = 64 - bits.TrailingZeros(uint(len(in.cells)))
+	for place := range in.clients {
+		in.put(place)
 	}
 }
 
 // put puts a client into the cells.
-func (x *index) put(place int) {
-	client := x.clients[place]
-	i := x.hash(int(client))
-	for x.cells[i].place != 0 {
-		i = (i + 1) & (len(x.cells) - 1)
+func (in *index) put(place int) {
+	client := in.clients[place]
+	i := in.hash(int(client))
+	for in.cells[i].place != 0 {
+		i = (i + 1) & (len(in.cells) - 1)
 	}
-	x.cells[i] = cell{client, int32(place) + 1}
+	in.cells[i] = cell{client, int32(place) + 1}
 }

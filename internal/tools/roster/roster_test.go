@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -21,22 +22,18 @@ func TestLazyRosterAgainstAMap(t *testing.T) {
 			base := rapid.SampledFrom([]int{0, 1 << 20, 1<<30 - 3000}).Draw(t, "base")
 			for range rapid.SampledFrom([]int{1, 20, 2000}).Draw(t, "added") {
 				client := base + len(twin)%7*400 + len(twin)%13
-				if r.Has(client) != (twin[client] != nil) || r.Add(client) != (twin[client] == nil) {
-					t.Fatalf("client %d has state: %v", client, !r.Has(client))
-				}
+				expect.Must(t, r.Has(client) == (twin[client] != nil) && r.Add(client) == (twin[client] == nil),
+					"client %d has state: %v", client, !r.Has(client))
 				if twin[client] == nil {
 					twin[client] = early.At(client)
 				}
 			}
-			if rapid.Bool().Draw(t, "sorted") && !slices.IsSorted(r.Sorted()) {
-				t.Fatalf("%v", r.Sorted())
-			}
+			expect.Must(t, !rapid.Bool().Draw(t, "sorted") || slices.IsSorted(r.Sorted()), "%v", r.Sorted())
 		}
 		late := NewColumn(r, initial)
 		for client, value := range twin {
-			if early.At(client) != value || *value != 3*client || *late.At(client) != 3*client {
-				t.Fatalf("client %d: %d and %d, want %d", client, *value, *late.At(client), 3*client)
-			}
+			expect.Must(t, early.At(client) == value && *value == 3*client && *late.At(client) == 3*client,
+				"client %d: %d and %d, want %d", client, *value, *late.At(client), 3*client)
 		}
 		if sorted := r.Sorted(); len(sorted) != len(twin) || r.Known() != len(twin) || !slices.IsSorted(sorted) {
 			t.Fatalf("%d clients, %d known, want %d", len(sorted), r.Known(), len(twin))
@@ -47,10 +44,8 @@ func TestLazyRosterAgainstAMap(t *testing.T) {
 func TestEveryClientOfAWholeRosterHasState(t *testing.T) {
 	r := New(5, false)
 	c := NewColumn(r, func(client int) int { return client + 1 })
-	if !r.Has(4) || r.Add(4) || r.Known() != 5 || *c.At(4) != 5 {
-		t.Errorf("client 4: %d, %d known", *c.At(4), r.Known())
-	}
-	if n := testing.AllocsPerRun(10, func() { *c.At(3) = 7 }); n != 0 {
-		t.Errorf("%g allocations", n)
-	}
+	expect.That(t, r.Has(4) && !r.Add(4) && r.Known() == 5 && *c.At(4) == 5,
+		"client 4: %d, %d known", *c.At(4), r.Known())
+	n := testing.AllocsPerRun(10, func() { *c.At(3) = 7 })
+	expect.That(t, n == 0, "%g allocations", n)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -27,25 +28,25 @@ type values struct {
 	J []float32
 }
 
-func (x *values) state(c *Coder) {
-	c.Int(&x.A)
-	c.Uint64(&x.B)
-	c.Float64(&x.C)
-	c.Float64s(x.D)
-	c.Bools(x.E)
-	c.Ints(x.F)
-	c.String(&x.G)
-	c.Bytes(&x.I)
-	c.Float32s(x.J)
-	n := c.Count(len(x.H))
+func (v *values) state(c *Coder) {
+	c.Int(&v.A)
+	c.Uint64(&v.B)
+	c.Float64(&v.C)
+	c.Float64s(v.D)
+	c.Bools(v.E)
+	c.Ints(v.F)
+	c.String(&v.G)
+	c.Bytes(&v.I)
+	c.Float32s(v.J)
+	n := c.Count(len(v.H))
 	if c.Reads() {
-		x.H = nil
+		v.H = nil
 	}
 	for i := range n {
 		if c.Reads() {
-			x.H = append(x.H, "")
+			v.H = append(v.H, "")
 		}
-		if c.String(&x.H[i]); c.Err() != nil {
+		if c.String(&v.H[i]); c.Err() != nil {
 			return
 		}
 	}
@@ -61,29 +62,25 @@ func TestValuesReadBack(t *testing.T) {
 			H: texts, I: rapid.SliceOfN(rapid.Byte(), 1, 9000).Draw(t, "i"),
 			A: rapid.Int().Draw(t, "a"), B: rapid.Uint64().Draw(t, "b"), C: rapid.Float64().Draw(t, "c"),
 			J: rapid.SliceOfN(rapid.Float32(), 0, 2000).Draw(t, "j"),
-			D: rapid.SliceOfN(rapid.Float64(), 0, 2000).Draw(t, "d"), E: rapid.SliceOf(rapid.Bool()).Draw(t, "e"), F: rapid.SliceOf(rapid.Int()).Draw(t, "f"),
+			D: rapid.SliceOfN(rapid.Float64(), 0, 2000).Draw(t, "d"), E: rapid.SliceOf(rapid.Bool()).Draw(t, "e"),
+			F: rapid.SliceOf(rapid.Int()).Draw(t, "f"),
 			G: strings.Repeat(rapid.String().Draw(t, "g"), rapid.IntRange(0, 2000).Draw(t, "times")),
 		}
 		var written bytes.Buffer
 		w := Writing(&written)
 		x.state(w)
-		if w.Err() != nil {
-			t.Fatal(w.Err())
-		}
+		expect.Must(t, w.Err() == nil, "%v", w.Err())
 		whole := written.Bytes()
 		read := func(b []byte) (values, error) {
-			y := values{D: make([]float64, len(x.D)), E: make([]bool, len(x.E)), F: make([]int, len(x.F)), J: make([]float32, len(x.J))}
+			y := values{D: make([]float64, len(x.D)), E: make([]bool, len(x.E)), F: make([]int, len(x.F)),
+				J: make([]float32, len(x.J))}
 			r := Reading(bytes.NewReader(b))
 			y.state(r)
 			return y, r.Err()
 		}
-		y, err := read(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(x, y); d != "" {
-			t.Fatal(d)
-		}
+		y := expect.Value(read(whole))(t)
+		d := cmp.Diff(x, y)
+		expect.Must(t, d == "", "%v", d)
 		cut := rapid.IntRange(0, len(whole)-1).Draw(t, "cut")
 		if _, err := read(whole[:cut]); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("cut off at %d of %d bytes: %v", cut, len(whole), err)

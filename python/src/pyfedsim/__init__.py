@@ -1,7 +1,8 @@
 """Federated learning on slow, unreliable devices, in virtual time.
 
 The program fedsim simulates devices, links, batteries and dropouts. This package runs
-its scenarios and lends its clock to learners that are written in Python.
+its scenarios, and lets models and methods that are written in Python take part. Exceptions are in
+:mod:`pyfedsim.errors`.
 """
 
 from __future__ import annotations
@@ -9,69 +10,36 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pyfedsim import errors as errors
 from pyfedsim.calibration import Calibration
 from pyfedsim.engine import Engine
-from pyfedsim.errors import (
-    BinaryNotFoundError,
-    EngineClosedError,
-    EngineError,
-    ExternalError,
-    FedsimError,
-    Interrupted,
-    Problem,
-    RunError,
-    ScenarioError,
-    Stalled,
-    UsageError,
-)
-from pyfedsim.runs import DataSet, Figure, Run, run, sweep
-from pyfedsim.writers import to_mlflow, to_tensorboard, to_wandb
+from pyfedsim.runs import Run, run, sweep
 
 if TYPE_CHECKING:  # type checkers know these names alone, and find misspelled ones
-    from pyfedsim._download import download
-    from pyfedsim.learner import Learner, Metric, Update
-    from pyfedsim.model import Batch, Model, serve
+    from pyfedsim import data as data
+    from pyfedsim._torch import TorchModel
+    from pyfedsim.method import Method
+    from pyfedsim.model import Model
+    from pyfedsim.protocols import serve
 
     __version__: str
 
 __all__ = [
-    "Batch",
-    "BinaryNotFoundError",
     "Calibration",
-    "DataSet",
     "Engine",
-    "EngineClosedError",
-    "EngineError",
-    "ExternalError",
-    "FedsimError",
-    "Figure",
-    "Interrupted",
-    "Learner",
-    "Metric",
+    "Method",
     "Model",
-    "Problem",
     "Run",
-    "RunError",
-    "ScenarioError",
-    "Stalled",
-    "Update",
-    "UsageError",
-    "download",
+    "TorchModel",
     "run",
     "serve",
     "sweep",
-    "to_mlflow",
-    "to_tensorboard",
-    "to_wandb",
 ]
 
 
-# Names of modules that import NumPy or ssl: the command fedsim and a driver need none.
-_LATER = {
-    "download": "_download",
-    **dict.fromkeys(("Learner", "Metric", "Update"), "learner"),
-    **dict.fromkeys(("Batch", "Model", "serve"), "model"),
-}
+# Names of modules that import NumPy, PyTorch or ssl: the command fedsim and a driver need none.
+_LATER = {"Method": "method", "Model": "model", "TorchModel": "_torch", "serve": "protocols"}
+_MODULES = {*_LATER.values(), "data"}
 
 if not TYPE_CHECKING:
 
@@ -79,7 +47,7 @@ if not TYPE_CHECKING:
         """Return ``__version__``, that of the program in the wheel, or a name of ``_LATER``."""
         if name in _LATER:
             return getattr(importlib.import_module(f"pyfedsim.{_LATER[name]}"), name)
-        if name in _LATER.values():
+        if name in _MODULES:
             return importlib.import_module(f"pyfedsim.{name}")
         if name != "__version__":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -61,7 +61,7 @@ def watch(
     arguments
         Command and arguments of fedsim.
     progress
-        Called with each line of progress (docs/json.md).
+        Called with each line of progress (docs/reference/json.md).
     text
         Called with each other line of standard error. Lines that report a failure come
         at the end, and only if there was none (warnings).
@@ -138,4 +138,5 @@ def _take(
 
 def _interrupt(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):  # it may have ended
-        process.send_signal(getattr(signal, "CTRL_BREAK_EVENT") if WINDOWS else signal.SIGINT)  # noqa: B009 - only on Windows
+        interrupt = getattr(signal, "CTRL_BREAK_EVENT") if WINDOWS else signal.SIGINT  # noqa: B009 - only on Windows
+        process.send_signal(interrupt)

@@ -52,10 +52,10 @@ def as_file(scenario: Scenario) -> Iterator[str]:
 
 
 def arguments(settings: Mapping[str, Value] | None) -> list[str]:
-    """Return the arguments ``--set key=value`` of settings."""
+    """Return the arguments ``--set key=value`` of settings; None leaves a key out."""
     found = []
     for key, value in (settings or {}).items():
-        found += ["--set", f"{key}={_value(value, key)}"]
+        found += ["--set", f"{key}={'' if value is None else _value(value, key)}"]
     return found
 
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import html
 import importlib.util
+import itertools
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyfedsim.errors import FedsimError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     import numpy as np
 
-__all__ = ["Library", "choose", "read_csv"]
+__all__ = ["SHOWN", "Library", "choose", "html_of_rows", "of_rows", "read_csv"]
 
 Library = Literal["pandas", "polars", "numpy"]
 LIBRARIES: tuple[Library, ...] = ("pandas", "polars", "numpy")
+
+# Tables of fedsim show, whose cells are text.
+SHOWN = ("times", "ends")
 
 # Columns of text, whatever they hold: a method may be named 1 or nan.
 TEXT = (
@@ -47,6 +52,34 @@ def choose(library: Library | None) -> Library:
 def read_csv(path: Path, library: Library) -> Any:
     """Return a table in csv as a DataFrame of pandas or polars, or as a structured array."""
     return {"pandas": _pandas, "polars": _polars, "numpy": _numpy}[library](path)
+
+
+def of_rows(rows: list[dict[str, str]], library: Library) -> Any:
+    """Return rows of text as a DataFrame of pandas or polars, or as they are for NumPy."""
+    if library == "numpy":
+        return rows
+    names = list(dict.fromkeys(itertools.chain(*rows)))
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    if library == "pandas":
+        import pandas as pd  # noqa: PLC0415 - optional
+
+        return pd.DataFrame(columns)
+    import polars as pl  # noqa: PLC0415 - optional
+
+    return pl.DataFrame(columns)
+
+
+def html_of_rows(rows: list[dict[str, str]]) -> list[str]:
+    """Return a table of HTML for each group of successive rows with the same names of columns."""
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        return f"<tr>{''.join(f'<{tag}>{html.escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+    return [
+        f"<table><thead>{line('th', names)}</thead><tbody>"
+        f"{''.join(line('td', row.values()) for row in group)}</tbody></table>"
+        for names, group in itertools.groupby(rows, key=tuple)
+    ]
 
 
 def _pandas(path: Path) -> Any:

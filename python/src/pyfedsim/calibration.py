@@ -58,7 +58,7 @@ class Calibration:
         Parameters
         ----------
         logs
-            One or more logs (docs/observe.md), as :mod:`pyfedsim.observe` writes them.
+            One or more logs (docs/real.md), as :mod:`pyfedsim.observe` writes them.
         out
             The directory to write.
         hold_out
@@ -144,7 +144,8 @@ class Calibration:
         library = _tables.choose(library)
         with _temporary.folder() as folder:
             path = folder / "attempts.csv"
-            _process.call(["replay", *_paths(logs), "--with", str(self.directory), "-o", str(path)])
+            arguments = ["--with", str(self.directory), "--attempts", str(path)]
+            _process.call(["calibrate", "--check", *_paths(logs), *arguments])
             return _tables.read_csv(path, library)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 """Drive devices and links of a scenario in virtual time.
 
 :class:`Engine` starts ``fedsim engine SCENARIO`` and has one method for each operation
-of its line protocol (docs/engine-protocol.md). Requests and events are dictionaries
+of its line protocol (docs/protocols.md#engine). Requests and events are dictionaries
 with the fields of the protocol: nothing is copied between JSON and the caller.
 """
 
@@ -121,7 +121,8 @@ class Metric(TypedDict):
 class MetricValue(TypedDict):
     """The ``value`` of a metric of the whole model, in the unit of the metric.
 
-    ``split`` and ``name`` are those of the metric. ``better`` and ``unit`` declare a metric that ``hello`` did not declare.
+    ``split`` and ``name`` are those of the metric. ``better`` and ``unit`` declare a metric that
+    ``hello`` did not declare.
     """
 
     split: str
@@ -185,7 +186,7 @@ class ExchangeResponse(WaitResponse):
 
 
 class CloseResponse(TypedDict):
-    """The ``row`` of the round, with the columns of rounds.csv, at ``now_ns``."""
+    """The ``row`` of the round, with the columns of rounds.parquet, at ``now_ns``."""
 
     now_ns: int
     row: dict[str, Any]

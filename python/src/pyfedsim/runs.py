@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from pyfedsim import _process, _tables, _temporary
+from pyfedsim import _process, _tables, _temporary, _writers
 from pyfedsim._notebook import numbered
 from pyfedsim._progress import Display
 from pyfedsim._scenario import arguments, as_file
@@ -35,7 +35,7 @@ def run(
     scenario: Scenario,
     *,
     set: Mapping[str, Value] | None = None,  # noqa: A002 - as in fedsim --set
-    learner: object = None,
+    method: object = None,
     model: object = None,
     out: str | os.PathLike[str] | None = None,
     seed: int | None = None,
@@ -64,10 +64,10 @@ def run(
     set
         Settings that override keys of the scenario, as in
         ``{"network.profile": "3g", "run.seeds": [1, 2]}``.
-    learner
-        A learner that becomes another method of the scenario: a class derived from
-        :class:`pyfedsim.Learner` in a file, ``"module:Class"`` or ``"file.py:Class"``, or
-        a dictionary of several by name. fedsim starts it as a program of its own.
+    method
+        A method beside those of the scenario: a class derived from :class:`pyfedsim.Method` in a file,
+        ``"module:Class"`` or ``"file.py:Class"``, or a dictionary of several by name. Its name is that
+        of the class in lower case. fedsim starts it as a program of its own.
     model
         The model that all methods of the scenario learn, with its loss: a class derived from
         :class:`pyfedsim.Model` in a file, ``"module:Class"`` or ``"file.py:Class"``. fedsim starts
@@ -83,7 +83,7 @@ def run(
         Number of cores to use; None: all. The results are the same.
     progress
         Whether to show progress; or a function that gets each line of progress as a
-        dictionary (docs/json.md). The output of learners goes to standard error in any
+        dictionary (docs/reference/json.md). The output of programs goes to standard error in any
         case.
     figures
         Whether to draw the figures of the scenario.
@@ -94,7 +94,7 @@ def run(
     checkpoint_s
         Minimum seconds between checkpoints; 0: none; None: the default of fedsim.
     allow_external
-        Allow a scenario to start the programs that it names. ``learner`` and ``model`` imply
+        Allow a scenario to start the programs that it names. ``method`` and ``model`` imply
         it.
     allow_other_program
         Resume runs of an external model with another program than before the interruption; the
@@ -122,13 +122,13 @@ def run(
             "--checkpoint": checkpoint_s,
             "--force": force,
             "--no-figures": not figures,
-            "--allow-external": allow_external or learner is not None or model is not None,
+            "--allow-external": allow_external or method is not None or model is not None,
             "--allow-other-program": allow_other_program,
         }
     )
     options += arguments(set)
-    if learner is not None:
-        options += arguments(_methods(learner))
+    if method is not None:
+        options += arguments(_methods(method))
     here = _here(model)
     if model is not None:
         options += arguments(_problem(model))
@@ -211,22 +211,22 @@ def _note(line: str) -> None:
         Display().text(line)
 
 
-def _methods(learner: object) -> dict[str, Value]:
-    """Return the settings that add learners as methods."""
+def _methods(method: object) -> dict[str, Value]:
+    """Return the settings that add methods."""
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
-    if main is not None and main.name.startswith("pyfedsim.learner"):
+    if main is not None and main.name.startswith("pyfedsim.protocols"):
         raise UsageError(
-            "run(learner=...) was called while fedsim loads the learner: "
+            "run(method=...) was called while fedsim loads the method: "
             'call it under "if __name__ == "__main__":"'
         )
-    from pyfedsim.learner import command  # noqa: PLC0415 - imports NumPy
+    from pyfedsim.protocols import command  # noqa: PLC0415 - imports NumPy
 
-    named = learner if isinstance(learner, dict) else {_name(learner): learner}
+    named = method if isinstance(method, dict) else {_name(method): method}
     settings: dict[str, Value] = {}
     for name, one in named.items():
         settings[f"methods.{name}.algorithm"] = "external"
         source = os.fspath(one) if isinstance(one, os.PathLike) else one
-        settings[f"methods.{name}.command"] = command(source)
+        settings[f"methods.{name}.program.command"] = command(source)
     return settings
 
 
@@ -242,16 +242,16 @@ def _here(model: object) -> Here | None:
 
 def _problem(model: object) -> dict[str, Value]:
     """Return the settings of a model of one's own."""
-    from pyfedsim.learner import command  # noqa: PLC0415
     from pyfedsim.model import Model  # noqa: PLC0415 - imports NumPy
     from pyfedsim.model._here import COMMAND  # noqa: PLC0415
+    from pyfedsim.protocols import command  # noqa: PLC0415
 
     source = os.fspath(model) if isinstance(model, os.PathLike) else model
     settings: dict[str, Value] = {"problem.model": "external"}
     if isinstance(model, Model):
-        settings |= {"problem.command": COMMAND, "problem.processes": 1}
+        settings |= {"problem.program.command": COMMAND, "problem.program.processes": 1}
     else:
-        settings["problem.command"] = command(source, Model, "pyfedsim.model")
+        settings["problem.program.command"] = command(source, "model")
     own = model() if isinstance(model, type) else model
     if isinstance(own, Model) and (rows := own.rows()) is not None:
         settings["data.source"] = "external"
@@ -260,13 +260,13 @@ def _problem(model: object) -> dict[str, Value]:
     return settings
 
 
-def _name(learner: object) -> str:
-    """Return the name of the method of a learner: that of its class, module or file."""
-    if isinstance(learner, type):
-        return learner.__name__.lower()
-    from pyfedsim.learner._load import split  # noqa: PLC0415 - imports NumPy
+def _name(method: object) -> str:
+    """Return the name of a method: that of its class, module or file."""
+    if isinstance(method, type):
+        return method.__name__.lower()
+    from pyfedsim.protocols._load import split  # noqa: PLC0415 - imports NumPy
 
-    source, _, wanted = split(str(learner))
+    source, _, wanted = split(str(method))
     return (wanted or Path(source).name.removesuffix(".py").rpartition(".")[2]).lower()
 
 
@@ -340,7 +340,7 @@ class Run:
 
     The tables are DataFrames of pandas if it is installed, otherwise of polars,
     otherwise structured arrays of NumPy; :meth:`table` lets you choose.
-    docs/reading.md describes their columns.
+    docs/results.md describes their columns.
 
     Parameters
     ----------
@@ -414,11 +414,16 @@ class Run:
 
     @cached_property
     def clients(self) -> Table:
+        """One row for each client of data that name their clients: its number and name."""
+        return self.table("clients")
+
+    @cached_property
+    def client_values(self) -> Table:
         """One row for each value of a metric of a client; needs ``run.client_metrics``.
 
         A learner may report its own instead.
         """
-        return self.table("clients")
+        return self.table("client_values")
 
     def table(self, name: str, library: Library | None = None) -> Table:
         """Read a table and return it.
@@ -426,10 +431,11 @@ class Run:
         Parameters
         ----------
         name
-            ``rounds``, ``runs``, ``devices``, ``metrics`` or ``clients``.
+            ``rounds``, ``runs``, ``devices``, ``metrics``, ``clients`` or ``client_values``; or a table
+            of :meth:`summary`, ``times`` or ``ends``, whose cells are text with units.
         library
             ``pandas``, ``polars`` or ``numpy``; None: the first of these that is
-            installed.
+            installed. With ``numpy``, ``times`` and ``ends`` are lists of dictionaries, one for each row.
 
         Raises
         ------
@@ -437,17 +443,70 @@ class Run:
             If the run has no such table, or the library is not installed.
         """
         library = _tables.choose(library)
+        if name in _tables.SHOWN:
+            return _tables.of_rows(json.loads(self._export(name, "json")), library)
         path = self.directory / f"{name}.csv"
-        if name != "clients" and path.is_file():  # clients.csv has their names
+        if path.is_file():
             return _tables.read_csv(path, library)
         with _temporary.folder() as folder:
-            copy = folder / f"{name}.csv"
-            command = ["results", "export", "--table", name, "--format=csv", "-o", str(copy)]
-            try:
-                _process.call([*command, "--", self.directory])
-            except RunError as error:
-                raise RunError(str(error).removeprefix(f"write {copy}: ")) from None
-            return _tables.read_csv(copy, library)
+            return _tables.read_csv(self._exported(folder, name, "csv"), library)
+
+    def latex(self, name: str = "times") -> str:
+        """Return a table for LaTeX with booktabs; ``name`` as for :meth:`table`.
+
+        Raises
+        ------
+        FedsimError
+            If the run has no such table.
+        """
+        return self._export(name, "tex")
+
+    def markdown(self, name: str = "times") -> str:
+        """Return a table in Markdown; ``name`` as for :meth:`table`.
+
+        Raises
+        ------
+        FedsimError
+            If the run has no such table.
+        """
+        return self._export(name, "md")
+
+    def _export(self, name: str, form: str) -> str:
+        with _temporary.folder() as folder:
+            return self._exported(folder, name, form).read_text(encoding="utf-8")
+
+    def _exported(self, folder: Path, name: str, form: str) -> Path:
+        copy = folder / f"{name}.{form}"
+        try:
+            _process.call(["export", "-o", str(copy), "--", self.directory, name])
+        except RunError as error:
+            raise RunError(str(error).removeprefix(f"write {copy}: ")) from None
+        return copy
+
+    def to_tensorboard(self, folder: str | os.PathLike[str]) -> Path:
+        """Write event files, one folder for each run, and return ``folder``.
+
+        Steps are rounds; the wall time of each event is its virtual time in seconds from
+        the start of 1970, so that TensorBoard's horizontal axis RELATIVE is virtual time.
+        Needs tensorboard with PyTorch, or tensorboardX.
+        """
+        return _writers.to_tensorboard(self, folder)
+
+    def to_mlflow(self, experiment: str | None = None) -> list[str]:
+        """Log each run to MLflow and return the ids that MLflow gave them.
+
+        Steps are rounds; the timestamp of a metric is its virtual time in milliseconds. ``experiment`` is
+        the name of the experiment of MLflow; None: the active one.
+        """
+        return _writers.to_mlflow(self, experiment)
+
+    def to_wandb(self, **options: Any) -> list[str]:
+        """Log each run to Weights & Biases and return the ids that it gave them.
+
+        Steps are rounds; virtual time is the metric ``time_s``, to which all curves are drawn by
+        default. ``options`` are those of ``wandb.init``, such as ``project`` and ``mode="offline"``.
+        """
+        return _writers.to_wandb(self, **options)
 
     @property
     def figures(self) -> list[str]:
@@ -508,16 +567,23 @@ class Run:
 
     def summary(self) -> str:
         """Return settings, results and files as text."""
-        return _process.call(["results", "show", "--", self.directory])
+        return _process.call(["show", "--all", "--", self.directory])
 
     def _repr_html_(self) -> str:
-        """Return the figures and the table of results, for notebooks; without scripts."""
+        """Return warnings, the table ``times`` and the figures, for notebooks; without scripts."""
         parts = [f"<div><p><code>{html.escape(str(self.directory))}</code></p>"]
-        with contextlib.suppress(FedsimError):  # a run without figures shows its summary
+        told = json.loads(_process.call(["show", "--json", "--", self.directory]))["results"]
+        parts += [
+            f"<p><b>warning:</b> {html.escape(message['text'])}</p>"
+            for message in told["messages"]
+            if message["level"] == "warning"
+        ]
+        parts += _tables.html_of_rows(json.loads(self._export("times", "json")))
+        with contextlib.suppress(FedsimError):  # a run without figures shows its tables
             names = self.figures or [self.figure().name]
             parts += [self.figure(name)._repr_svg_() for name in names]
         parts.append(
-            f"<details open><summary>results</summary><pre>{html.escape(self.summary())}</pre></details></div>"
+            f"<details><summary>all results</summary><pre>{html.escape(self.summary())}</pre></details></div>"
         )
         return "\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""Convert device traces of FedScale and FLASH to the csv of fedsim (docs/traces.md).
+"""Convert device traces of FedScale and FLASH to the csv of fedsim (docs/time.md#traces).
 
 python -m pyfedsim.traces convert client_behave_trace -o availability.csv
 """

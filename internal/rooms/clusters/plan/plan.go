@@ -1,7 +1,7 @@
 // Package plan writes down the work on a scenario, for several processes or machines, as a list of
 // items: groups of runs, data sets of tables, and what they need first.
 //
-// It must not know who does the work, when, or where.
+// It must not know which worker does an item, when, or where.
 package plan
 
 import (
@@ -78,7 +78,7 @@ func (it *Item) Subject() string {
 	return it.Of[0]
 }
 
-// Cost is an estimate of what an item takes on one core, without what it needs first: see
+// Cost is an estimate of the time of an item on one core, without its prerequisites: see
 // experiment.Cost.
 type Cost struct {
 	EstimateS   float64 `json:"estimate_s"`
@@ -116,6 +116,7 @@ type Options struct {
 	Version   string        // of fedsim
 	Command   []string      // of the run that the merged directory equals
 	GroupTime time.Duration // to which short groups are packed at most
+	Places    []int         // of the runs in the scenario, of seeds that are added until results are certain; nil: all
 }
 
 // DefaultGroupTime is the longest time that short groups are packed to by default.
@@ -130,24 +131,29 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 	if err := requireMethods(s); err != nil {
 		return nil, err
 	}
-	items, err := experiment.Items(ctx, s, o.GroupTime.Seconds())
+	items, err := experiment.Items(ctx, s, o.GroupTime.Seconds(), o.Places)
 	if err != nil {
 		return nil, err
 	}
 	p := &Plan{
-		Format: formats.Plan, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved), Command: o.Command,
-		Runs: experiment.Total(s.Experiments), Items: make([]Item, len(items)),
+		Format: formats.Plan, Version: o.Version, Numerics: rundir.Numerics, Name: s.Name, Scenario: sum(resolved),
+		Command: o.Command, Runs: experiment.Total(s.Experiments), Items: make([]Item, len(items)),
 	}
 	for i, it := range items {
 		made := Item{Kind: it.Kind, Of: it.Of, Cost: costOf(it.Cost)}
-		made.ID = sum([]byte(strings.Join(append([]string{p.Scenario, strconv.Itoa(p.Numerics), it.Kind}, it.Of...), "\n")))[:16]
+		made.ID =
+			sum(
+				[]byte(strings.Join(append([]string{p.Scenario, strconv.Itoa(p.Numerics), it.Kind}, it.Of...),
+					"\n")))[:16]
 		for _, name := range it.States {
 			made.States = append(made.States, rundir.StateFile(name))
 		}
 		for _, need := range it.Needs {
 			made.Needs = append(made.Needs, p.Items[need].ID)
 		}
-		p.Items[i] = made
+		if p.Items[i] = made; o.Places != nil {
+			p.Runs += len(made.Runs())
+		}
 	}
 	p.Sum, err = p.sum()
 	return p, err
@@ -157,8 +163,9 @@ func New(ctx context.Context, s *scenario.Scenario, o Options) (*Plan, error) {
 func requireMethods(s *scenario.Scenario) error {
 	for j := range scenario.Jobs(s.Experiments) {
 		if run := &j.Candidates[0]; run.Algorithm == scenario.Driven {
-			return config.Problem{Key: "methods." + run.Method + ".algorithm", Value: scenario.Driven, Want: "must be a method of " +
-				"fedsim: a program that drives a run starts it itself, so it cannot be planned"}
+			return config.Problem{Key: "methods." + run.Method + ".algorithm", Value: scenario.Driven,
+				Want: "must be a method of " +
+					"fedsim: a program that drives a run starts it itself, so it cannot be planned"}
 		}
 	}
 	return nil
@@ -206,7 +213,8 @@ func (p *Plan) Write(dir string, s *scenario.Scenario) error {
 		if json.Unmarshal(there, &other) != nil || other.Version == "" {
 			return fmt.Errorf("%s: is no plan of fedsim: choose another directory with -o", file)
 		}
-		return fmt.Errorf("%s: is another plan, of %s by fedsim %s: continue it with fedsim work %s, or choose another directory with -o",
+		return fmt.Errorf("%s: is another plan, of %s by fedsim %s: continue it with fedsim plan work %s, "+
+			"or choose another directory with -o",
 			file, other.Name, other.Version, quote.Shell(dir))
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -218,7 +226,8 @@ func (p *Plan) Write(dir string, s *scenario.Scenario) error {
 		name string
 		text []byte
 	}{{Scenario, resolved}, {File, text}} {
-		if err := atomicfile.Write(filepath.Join(dir, f.name), func(w io.Writer) error { _, err := w.Write(f.text); return err }); err != nil {
+		if err := atomicfile.Write(filepath.Join(dir, f.name),
+			func(w io.Writer) error { _, err := w.Write(f.text); return err }); err != nil {
 			return err
 		}
 	}
@@ -228,11 +237,25 @@ func (p *Plan) Write(dir string, s *scenario.Scenario) error {
 // maxPlan is the most bytes of a plan.
 const maxPlan = 1 << 28
 
-// Is reports whether a directory holds a plan.
-func Is(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, File))
-	return err == nil
+// Batch returns the directory of a batch of seeds, from 1 on: seeds that are added until results are certain have a
+// plan for each.
+func Batch(dir string, k int) string { return filepath.Join(dir, strconv.Itoa(k)) }
+
+// Batches returns the directories of the plans in a directory: itself, or those of its batches. None has a plan that
+// is no plan directory.
+func Batches(dir string) (list []string) {
+	is := func(dir string) bool { _, err := os.Stat(filepath.Join(dir, File)); return err == nil }
+	if is(dir) {
+		return []string{dir}
+	}
+	for k := 1; is(Batch(dir, k)); k++ {
+		list = append(list, Batch(dir, k))
+	}
+	return list
 }
+
+// Is reports whether a directory holds a plan, or batches.
+func Is(dir string) bool { return len(Batches(dir)) > 0 }
 
 // Read reads the plan of a directory and its scenario. It refuses a plan that was changed, and one
 // of a version of fedsim with another format or numeric version than this one. It ignores fields of later
@@ -258,7 +281,8 @@ func Read(dir, version string) (*Plan, *scenario.Scenario, []byte, error) {
 		return refuse(err.Error(), "use that fedsim, or "+again)
 	}
 	if p.Numerics != rundir.Numerics {
-		return refuse(fmt.Sprintf("it is of fedsim %s with numeric version %d, and this is %s with %d", p.Version, p.Numerics, version, rundir.Numerics), "use that fedsim, or "+again)
+		return refuse(fmt.Sprintf("it is of fedsim %s with numeric version %d, and this is %s with %d", p.Version,
+			p.Numerics, version, rundir.Numerics), "use that fedsim, or "+again)
 	}
 	if sum(bytes.Replace(text, []byte(p.Sum), nil, 1)) != p.Sum {
 		return refuse("it was changed after it was written: its checksum does not match", "restore it, or "+again)

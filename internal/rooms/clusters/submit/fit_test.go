@@ -20,7 +20,8 @@ func example(times ...float64) (*plan.Plan, *work.State) {
 	}
 	add("need", experiment.KindOptimum, plan.Cost{EstimateS: 60, MemoryBytes: 1 << 30})
 	for i, x := range times {
-		add(fmt.Sprintf("group %d", i), experiment.KindRuns, plan.Cost{EstimateS: x, MemoryBytes: float64(i) * (100 << 20)})
+		add(fmt.Sprintf("group %d", i), experiment.KindRuns,
+			plan.Cost{EstimateS: x, MemoryBytes: float64(i) * (100 << 20)})
 	}
 	return p, s
 }

@@ -8,7 +8,7 @@ import (
 	"fedsim/internal/tools/quote"
 )
 
-// Job is what a template can use.
+// Job has the values that a template can use.
 type Job struct {
 	ID        string   // of the plan: 16 hexadecimal digits
 	Name      string   // of the scenario: lower-case letters, digits and hyphens
@@ -22,7 +22,7 @@ type Job struct {
 	Dir       string   // the absolute path of the plan
 	Here      string   // the working directory, where data files may be
 	Data      string   // the absolute path in FEDSIM_DATA, or ""
-	File      string   // the absolute path of what is submitted
+	File      string   // the absolute path of the submitted file
 	Command   []string // the worker of a task and its arguments
 
 	AllowExternal bool // the worker may start the programs of the scenario
@@ -73,7 +73,9 @@ func (j *Job) Option(name, value string) string {
 func (j *Job) Require(name string) (string, error) {
 	value := j.Option(name, "")
 	if value == "" {
-		return "", &OptionError{fmt.Sprintf("the engine needs the option --%s: add it after --, as in -- --%s=...", name, name)}
+		return "",
+			&OptionError{fmt.Sprintf("the engine needs the option --%s: add it after --, as in -- --%s=...", name,
+				name)}
 	}
 	return value, nil
 }

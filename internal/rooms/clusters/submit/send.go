@@ -17,7 +17,7 @@ import (
 	"fedsim/internal/tools/quote"
 )
 
-// folder is the folder of a plan directory for what was submitted.
+// folder is the folder of a plan directory for submitted files.
 const folder = "submitted"
 
 // Place sets the number and the file of a submission to an engine: the first free ones.
@@ -39,7 +39,10 @@ func (j *Job) Place(e *Engine) {
 func Send(ctx context.Context, j *Job, text string, submit []string) (printed string, err error) {
 	program, err := exec.LookPath(submit[0])
 	if err != nil {
-		return "", fmt.Errorf("%s: not found: submit from a machine that has it, or write the file with --print and submit it there", submit[0])
+		return "",
+			fmt.Errorf(
+				"%s: not found: submit from a machine that has it, or write the file with --print and submit it there",
+				submit[0])
 	}
 	err = input.RequireFolder(filepath.Dir(j.File))
 	if err == nil {

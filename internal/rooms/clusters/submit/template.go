@@ -78,7 +78,8 @@ func parse(file, text string) (*Engine, error) {
 		return nil, err
 	}
 	if t.Lookup(command) == nil {
-		return nil, fmt.Errorf("%s: has no block {{define %q}} with the submit command, an argument a line", file, command)
+		return nil,
+			fmt.Errorf("%s: has no block {{define %q}} with the submit command, an argument a line", file, command)
 	}
 	return &Engine{Name: name(file), file: file, text: t}, nil
 }
@@ -99,7 +100,10 @@ func (e *Engine) Render(j *Job) (text string, submit []string, err error) {
 	}
 	if len(j.options) > 0 && !j.passed {
 		option, _, _ := strings.Cut(j.options[0][0], "=")
-		return "", nil, &OptionError{fmt.Sprintf("unknown option of %s %s: known are %s", e.Name, option, strings.Join(j.known, ", "))}
+		return "", nil,
+			&OptionError{
+				fmt.Sprintf("unknown option of %s %s: known are %s", e.Name, option, strings.Join(j.known, ", ")),
+			}
 	}
 	for line := range strings.SplitSeq(lines.String(), "\n") {
 		if line != "" {
@@ -107,7 +111,9 @@ func (e *Engine) Render(j *Job) (text string, submit []string, err error) {
 		}
 	}
 	if len(submit) == 0 {
-		return "", nil, fmt.Errorf("%s: the block %q is empty: it must have the submit command, an argument a line", e.file, command)
+		return "", nil,
+			fmt.Errorf("%s: the block %q is empty: it must have the submit command, an argument a line", e.file,
+				command)
 	}
 	return script.String(), submit, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -16,13 +17,11 @@ import (
 func job(t *testing.T) *Job {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), `it's "a" $(touch x) \ plan; `+"`y` %j #é")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.MkdirAll(dir, 0o777))
 	binary := filepath.Join(dir, "fedsim")
 	return &Job{
-		ID: "0123456789abcdef", Name: "lte", Version: "1.2+x y", Number: 2, Tasks: 3, Minutes: 20, MemoryMiB: 300, Cores: 2,
-		Binary: binary, Dir: dir, Here: dir, Data: dir, File: filepath.Join(dir, "2-slurm.sh"),
+		ID: "0123456789abcdef", Name: "lte", Version: "1.2+x y", Number: 2, Tasks: 3, Minutes: 20, MemoryMiB: 300,
+		Cores: 2, Binary: binary, Dir: dir, Here: dir, Data: dir, File: filepath.Join(dir, "2-slurm.sh"),
 		Command: []string{binary, "work", dir, "--no-wait", "--workers", "2"},
 	}
 }
@@ -30,17 +29,13 @@ func job(t *testing.T) *Job {
 // render renders a job with an engine.
 func render(t *testing.T, engine string, j *Job, options ...string) (text string, submit []string) {
 	t.Helper()
-	if err := j.SetOptions(options); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, j.SetOptions(options))
 	e := Shipped(engine)
 	if e == nil {
 		e = ofThePage(t, engine)
 	}
 	text, submit, err := e.Render(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return text, submit
 }
 
@@ -50,51 +45,36 @@ func ofThePage(t *testing.T, engine string) *Engine {
 	page := string(filetest.Read(t, "../../../../docs/clusters.md"))
 	_, rest, found := strings.Cut(page, "\n`"+engine+".sh`\n\n```bash\n")
 	text, _, closed := strings.Cut(rest, "```\n")
-	if !found || !closed {
-		t.Fatalf("the page has no %s.sh", engine)
-	}
-	e, err := Load(filetest.New(t, engine+".sh", text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, found && closed, "the page has no %s.sh", engine)
+	e := expect.Value(Load(filetest.New(t, engine+".sh", text)))(t)
 	return e
 }
 
 func TestEngines(t *testing.T) {
-	if got := strings.Join(Engines(), " "); got != "kubernetes slurm" {
-		t.Error(got)
-	}
+	got := strings.Join(Engines(), " ")
+	expect.That(t, got == "kubernetes slurm", "%v", got)
 	for _, name := range Engines() {
-		if e := Shipped(name); e.Name != name {
-			t.Error(e.Name)
-		}
+		e := Shipped(name)
+		expect.That(t, e.Name == name, "%v", e.Name)
 		text, err := shipped.ReadFile("engines/" + Shipped(name).file)
-		if lines := strings.Count(string(text), "\n"); err != nil || lines > 90 {
-			t.Errorf("%s has %d lines (%v)", name, lines, err)
-		}
+		lines := strings.Count(string(text), "\n")
+		expect.That(t, err == nil && lines <= 90, "%s has %d lines (%v)", name, lines, err)
 	}
-	if Shipped("slurmm") != nil {
-		t.Error("an unknown engine is known")
-	}
+	expect.That(t, Shipped("slurmm") == nil, "an unknown engine is known")
 }
 
 func TestSlurm(t *testing.T) {
 	j := job(t)
 	text, submit := render(t, "slurm", j, "--partition=debug", "-A", "my account")
 	for _, line := range []string{
-		"#SBATCH --job-name=fedsim-lte", "#SBATCH --array=1-3", "#SBATCH --time=20", "#SBATCH --mem=300M", "#SBATCH --cpus-per-task=2",
-		"#SBATCH --requeue", "#SBATCH --signal=B:TERM@60", "#SBATCH --partition=debug", "#SBATCH -A 'my account'",
+		"#SBATCH --job-name=fedsim-lte", "#SBATCH --array=1-3", "#SBATCH --time=20", "#SBATCH --mem=300M",
+		"#SBATCH --cpus-per-task=2", "#SBATCH --requeue", "#SBATCH --signal=B:TERM@60", "#SBATCH --partition=debug",
+		"#SBATCH -A 'my account'",
 	} {
-		if !slices.Contains(strings.Split(text, "\n"), line) {
-			t.Errorf("no line %s in\n%s", line, text)
-		}
+		expect.That(t, slices.Contains(strings.Split(text, "\n"), line), "no line %s in\n%s", line, text)
 	}
-	if !slices.Equal(submit, []string{"sbatch", j.File}) {
-		t.Errorf("%q", submit)
-	}
-	if !strings.HasPrefix(text, "#!/bin/bash\n#SBATCH ") {
-		t.Errorf("%.40q", text)
-	}
+	expect.That(t, slices.Equal(submit, []string{"sbatch", j.File}), "%q", submit)
+	expect.That(t, strings.HasPrefix(text, "#!/bin/bash\n#SBATCH "), "%.40q", text)
 }
 
 // The scripts call the worker with its arguments unchanged, whatever the name of the
@@ -125,9 +105,7 @@ func TestScriptsCallTheWorker(t *testing.T) {
 			write := func(name, text string) string {
 				t.Helper()
 				path := filepath.Join(j.Dir, name)
-				if err := os.WriteFile(path, []byte("#!/bin/bash\n"+text), 0o777); err != nil {
-					t.Fatal(err)
-				}
+				expect.NoError(t, os.WriteFile(path, []byte("#!/bin/bash\n"+text), 0o777))
 				return path
 			}
 			write("fedsim", `printf '%s\n' "$PWD" "$FEDSIM_DATA" "$@" >"${0%/*}/arguments"`+"\n"+test.worker+"\n")
@@ -136,19 +114,16 @@ func TestScriptsCallTheWorker(t *testing.T) {
 			text, _ := render(t, test.engine, j)
 			cmd := exec.Command(bash, write("script", text))
 			cmd.Dir = t.TempDir()
-			cmd.Env = append(os.Environ(), "PATH="+j.Dir+":"+os.Getenv("PATH"), "SLURM_ARRAY_JOB_ID=41", "SLURM_ARRAY_TASK_ID=7")
+			cmd.Env = append(os.Environ(), "PATH="+j.Dir+":"+os.Getenv("PATH"), "SLURM_ARRAY_JOB_ID=41",
+				"SLURM_ARRAY_TASK_ID=7")
 			out, err := cmd.CombinedOutput()
-			if cmd.ProcessState.ExitCode() != test.status || len(out) > 0 {
-				t.Errorf("%v: %s", err, out)
-			}
+			expect.That(t, cmd.ProcessState.ExitCode() == test.status && len(out) == 0, "%v: %s", err, out)
 			arguments, err := os.ReadFile(filepath.Join(j.Dir, "arguments"))
-			if want := strings.Join(append([]string{j.Here, j.Data}, j.Command[1:]...), "\n") + "\n"; string(arguments) != want || err != nil {
-				t.Errorf("arguments\n%swant\n%s%v", arguments, want, err)
-			}
+			want := strings.Join(append([]string{j.Here, j.Data}, j.Command[1:]...), "\n") + "\n"
+			expect.That(t, string(arguments) == want && err == nil, "arguments\n%swant\n%s%v", arguments, want, err)
 			requeued, err := os.ReadFile(filepath.Join(j.Dir, "requeued"))
-			if strings.TrimSpace(string(requeued)) != test.requeued || test.requeued != "" && err != nil {
-				t.Errorf("scontrol %q, want %q (%v)", requeued, test.requeued, err)
-			}
+			expect.That(t, strings.TrimSpace(string(requeued)) == test.requeued && (test.requeued == "" || err == nil),
+				"scontrol %q, want %q (%v)", requeued, test.requeued, err)
 		})
 	}
 }
@@ -157,22 +132,17 @@ func TestHyperQueue(t *testing.T) {
 	j := job(t)
 	text, submit := render(t, "hyperqueue", j, "--priority", "3")
 	for _, line := range []string{"#HQ --array=1-3", "#HQ --cpus=2", "#HQ --name=fedsim-lte", "#HQ --priority 3"} {
-		if !slices.Contains(strings.Split(text, "\n"), line) {
-			t.Errorf("no line %s in\n%s", line, text)
-		}
+		expect.That(t, slices.Contains(strings.Split(text, "\n"), line), "no line %s in\n%s", line, text)
 	}
-	if !slices.Equal(submit, []string{"hq", "submit", j.File}) {
-		t.Errorf("%q", submit)
-	}
+	expect.That(t, slices.Equal(submit, []string{"hq", "submit", j.File}), "%q", submit)
 }
 
 // A folder of data is mounted where the variable for it says.
 func TestKubernetesData(t *testing.T) {
 	text, _ := render(t, "kubernetes", job(t), "--image=x", "--claim=c", "--data=sets/har")
-	for _, line := range []string{"env: [{name: FEDSIM_DATA, value: /data}]", `- {name: plan, mountPath: /data, subPath: "sets/har", readOnly: true}`} {
-		if !strings.Contains(text, line) {
-			t.Errorf("no %s in\n%s", line, text)
-		}
+	for _, line := range []string{"env: [{name: FEDSIM_DATA, value: /data}]",
+		`- {name: plan, mountPath: /data, subPath: "sets/har", readOnly: true}`} {
+		expect.That(t, strings.Contains(text, line), "no %s in\n%s", line, text)
 	}
 }
 
@@ -183,20 +153,23 @@ func TestOptions(t *testing.T) {
 		want    string // of the error
 	}{
 		{"slurm", []string{"debug"}, `engine option "debug": must be --name, --name=value or --name value`},
-		{"slurm", []string{"--partition=debug", "short"}, `engine option "short": must be --name, --name=value or --name value`},
-		{"slurm", []string{"-p", "debug", "short"}, `engine option "short": must be --name, --name=value or --name value`},
+		{"slurm", []string{"--partition=debug", "short"},
+			`engine option "short": must be --name, --name=value or --name value`},
+		{"slurm", []string{"-p", "debug", "short"},
+			`engine option "short": must be --name, --name=value or --name value`},
 		{"slurm", []string{"--comment=a\nb"}, `engine option "--comment=a\nb": has a line break`},
-		{"kubernetes", []string{"--image=x"}, "the engine needs the option --claim: add it after --, as in -- --claim=..."},
-		{"kubernetes", []string{"--image", "x", "--claim=c", "--namspace=n"}, "unknown option of kubernetes --namspace: known are --data, --namespace, --image, --path, --claim"},
+		{"kubernetes", []string{"--image=x"},
+			"the engine needs the option --claim: add it after --, as in -- --claim=..."},
+		{"kubernetes", []string{"--image", "x", "--claim=c", "--namspace=n"},
+			"unknown option of kubernetes --namspace: known are --data, --namespace, --image, --path, --claim"},
 	} {
 		j := job(t)
 		err := j.SetOptions(test.options)
 		if err == nil {
 			_, _, err = Shipped(test.engine).Render(j)
 		}
-		if _, ok := errors.AsType[*OptionError](err); !ok || err.Error() != test.want {
-			t.Errorf("%s %q: %v", test.engine, test.options, err)
-		}
+		_, ok := errors.AsType[*OptionError](err)
+		expect.That(t, ok && err.Error() == test.want, "%s %q: %v", test.engine, test.options, err)
 	}
 }
 
@@ -206,16 +179,16 @@ func TestLoad(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"{{define \"submit\"}}\nqsub\n-J\n1-{{.Tasks}}\n{{.File}}{{end}}\n{{quote .Command}}\n", ""},
 		{"x\n{{.Task}}\n{{define \"submit\"}}qsub{{end}}", ":2:2: executing "},
-		{"x\n{{define \"submit\"}}qsub\n{{.Fil}}{{end}}", ":3:2: executing \"submit\" at <.Fil>: can't evaluate field Fil in type *submit.Job"},
+		{"x\n{{define \"submit\"}}qsub\n{{.Fil}}{{end}}",
+			":3:2: executing \"submit\" at <.Fil>: can't evaluate field Fil in type *submit.Job"},
 		{"x\n\n{{.Tasks", ":3: unclosed action"},
 		{"{{quote .Tasks}}{{define \"submit\"}}qsub{{end}}", ":1:"},
 		{"echo {{.Tasks}}\n", `: has no block {{define "submit"}} with the submit command, an argument a line`},
-		{"{{define \"submit\"}}{{end}}", `: the block "submit" is empty: it must have the submit command, an argument a line`},
+		{"{{define \"submit\"}}{{end}}",
+			`: the block "submit" is empty: it must have the submit command, an argument a line`},
 		{"{{define \"submit\"}}qsub{{end}}{{.Option \"queue\" \"\"}}", ""},
 	} {
-		if err := os.WriteFile(file, []byte(test.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(file, []byte(test.text), 0o666))
 		j := job(t)
 		e, err := Load(file)
 		var submit []string
@@ -223,14 +196,11 @@ func TestLoad(t *testing.T) {
 			_, submit, err = e.Render(j)
 		}
 		if test.want == "" {
-			if err != nil || e.Name != "my pbs" || submit[0] != "qsub" {
-				t.Errorf("%q: %v, %q", test.text, err, submit)
-			}
+			expect.That(t, err == nil && e.Name == "my pbs" && submit[0] == "qsub",
+				"%q: %v, %q", test.text, err, submit)
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), file+test.want) {
-			t.Errorf("%q: %v", test.text, err)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), file+test.want), "%q: %v", test.text, err)
 	}
 	if _, err := Load(file + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)

@@ -16,6 +16,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/columns"
 	"fedsim/internal/tools/input"
 	"fedsim/results/rundir"
 )
@@ -70,7 +71,7 @@ func (a *attempt) run(ctx context.Context) error {
 		err = errors.Join(err, w.Discard())
 	}
 	if taken || errors.Is(err, errTaken) {
-		_ = os.RemoveAll(a.dir) // what was made there since
+		_ = os.RemoveAll(a.dir) // files that were made there since
 		return errTaken
 	}
 	if err != nil {
@@ -121,6 +122,10 @@ func (a *attempt) takeOver(from string) (w *rundir.Writer, err error) {
 		return nil, err
 	}
 	left, err := rundir.OpenCheckpoint(a.dir)
+	if err == nil && left.Cut > 0 {
+		a.Note(fmt.Sprintf("group %s: the log of its attempt ends within a block: its last %s are computed again", a.ID,
+			columns.Count(int(left.Cut), "byte")))
+	}
 	if err == nil && !left.Empty() {
 		w, err = left.Resume(a.About, experiment.Places(a.Scenario.Experiments))
 	}
@@ -142,8 +147,10 @@ func (a *attempt) make(ctx context.Context) error {
 // the item.
 func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints experiment.CheckpointStore) error {
 	o := a.Run
-	o.Shared, o.Preparation = a.shared, a.live
-	o.Shares = func(state string) bool { return a.shares[rundir.StateFile(state)] }
+	shared := experiment.Shared{
+		Store: a.shared, Needs: func(state string) bool { return a.shares[rundir.StateFile(state)] },
+		Preparation: a.live,
+	}
 	o.Progress = func(p experiment.Progress) { a.share.Store(math.Float64bits(p.Share)) }
 	if o.Checkpoints.Clock != nil {
 		o.Checkpoints.Store = checkpoints
@@ -169,7 +176,7 @@ func (a *attempt) compute(ctx context.Context, to *rundir.Writer, checkpoints ex
 			}
 		}
 	}()
-	err := experiment.Do(ctx, a.Scenario, a.Kind, a.Of, o)
+	err := experiment.Do(ctx, a.Scenario, a.Kind, a.Of, o, shared)
 	close(stop)
 	<-stopped
 	a.measure()
@@ -223,5 +230,6 @@ type shared struct {
 
 // Reject returns the error of a state that does not fit the data of this machine.
 func (s shared) Reject(name string, why error) error {
-	return fmt.Errorf("%s: %w: %w: give every machine the same files", filepath.Join(s.dir, rundir.StateFile(name)), errOtherData, why)
+	return fmt.Errorf("%s: %w: %w: give every machine the same files", filepath.Join(s.dir, rundir.StateFile(name)),
+		errOtherData, why)
 }

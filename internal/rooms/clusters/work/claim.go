@@ -169,7 +169,7 @@ func (l *lease) release() error {
 		return nil
 	}
 	if l.claim.Failure == "" {
-		err = nil // on a full disk; it only tells times
+		err = nil // on a full disk; the file only has times
 	}
 	return errors.Join(err, remove(path))
 }

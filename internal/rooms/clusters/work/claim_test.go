@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"fedsim/internal/tools/expect"
 )
 
 // newDir returns the directory of a plan without a plan.
@@ -17,9 +19,7 @@ func newDir(t *testing.T) *Dir {
 	t.Helper()
 	d := &Dir{path: t.TempDir()}
 	for _, folder := range folders {
-		if err := os.Mkdir(filepath.Join(d.path, folder), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Mkdir(filepath.Join(d.path, folder), 0o777))
 	}
 	return d
 }
@@ -31,9 +31,7 @@ func another(name string) Claim { return Claim{Worker: name, Host: "elsewhere"} 
 func requireClaim(t *testing.T, d *Dir, id string, by Claim, want bool) *lease {
 	t.Helper()
 	l, ok, err := d.acquire(id, by, StaleAfter, d.View(time.Now).fileTime)
-	if err != nil || ok != want {
-		t.Fatalf("acquire(%s) by %s = %v, %v, want %v", id, by.Worker, ok, err, want)
-	}
+	expect.Must(t, err == nil && ok == want, "acquire(%s) by %s = %v, %v, want %v", id, by.Worker, ok, err, want)
 	return l
 }
 
@@ -41,24 +39,17 @@ func requireClaim(t *testing.T, d *Dir, id string, by Claim, want bool) *lease {
 func grow(t *testing.T, d *Dir, id string, age time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-age)
-	if err := os.Chtimes(d.claimPath(id), then, then); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Chtimes(d.claimPath(id), then, then))
 }
 
 func requireWorker(t *testing.T, d *Dir, id, want string) *Claim {
 	t.Helper()
-	c, err := d.Claim(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(d.Claim(id))(t)
 	got := ""
 	if c != nil {
 		got = c.Worker
 	}
-	if got != want {
-		t.Fatalf("the worker of the claim is %q, want %q", got, want)
-	}
+	expect.Must(t, got == want, "the worker of the claim is %q, want %q", got, want)
 	return c
 }
 
@@ -71,26 +62,20 @@ func TestClaim(t *testing.T) {
 	requireClaim(t, d, "1", another("b"), false)
 	a.claim.Share, a.claim.TookS = 0.25, 3
 	requireBeat(t, a, true)
-	if c := requireWorker(t, d, "1", "a"); c.Share != 0.25 || time.Since(c.written) > StaleAfter/2 {
-		t.Errorf("after a heartbeat the claim is %+v", c)
-	}
-	if err := a.release(); err != nil {
-		t.Fatal(err)
-	}
-	if c := requireWorker(t, d, "1", "a"); !c.Ended || c.Share != 0.25 {
-		t.Errorf("the ended claim is %+v", c)
-	}
+	c := requireWorker(t, d, "1", "a")
+	expect.That(t, c.Share == 0.25 && time.Since(c.written) <= StaleAfter/2, "after a heartbeat the claim is %+v", c)
+	expect.NoError(t, a.release())
+	c = requireWorker(t, d, "1", "a")
+	expect.That(t, c.Ended && c.Share == 0.25, "the ended claim is %+v", c)
 	b := requireClaim(t, d, "1", another("b"), true)
 	if err := b.release(); err != nil { // nothing was done
 		t.Fatal(err)
 	}
-	if c := requireWorker(t, d, "1", "a"); !c.Ended || c.TookS != 3 {
-		t.Errorf("the ended claim is %+v", c)
-	}
+	c = requireWorker(t, d, "1", "a")
+	expect.That(t, c.Ended && c.TookS == 3, "the ended claim is %+v", c)
 	requireClaim(t, d, "1", another("b"), true)
-	if c := requireWorker(t, d, "1", "b"); c.Ended || c.TookS != 3 {
-		t.Errorf("the claim of the next worker is %+v", c)
-	}
+	c = requireWorker(t, d, "1", "b")
+	expect.That(t, !c.Ended && c.TookS == 3, "the claim of the next worker is %+v", c)
 	if err := a.release(); err != nil { // of another
 		t.Fatal(err)
 	}
@@ -100,9 +85,8 @@ func TestClaim(t *testing.T) {
 // requireBeat writes a heartbeat, and requires that the worker has the claim or not.
 func requireBeat(t *testing.T, l *lease, want bool) {
 	t.Helper()
-	if mine, err := l.beat(); mine != want || err != nil {
-		t.Fatalf("beat = %v, %v, want %v", mine, err, want)
-	}
+	mine, err := l.beat()
+	expect.Must(t, mine == want && err == nil, "beat = %v, %v, want %v", mine, err, want)
 }
 
 // A worker that was stopped for long loses its claim and does not take it back.
@@ -113,17 +97,13 @@ func TestStaleClaimIsTakenOver(t *testing.T) {
 	b := requireClaim(t, d, "1", another("b"), true)
 	requireBeat(t, a, false)
 	requireWorker(t, d, "1", "b")
-	if err := b.release(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, b.release())
 	requireBeat(t, a, true) // nothing was done, and it still works on the group
 	requireClaim(t, d, "1", another("b"), false)
 	grow(t, d, "1", StaleAfter+time.Second)
 	b = requireClaim(t, d, "1", another("b"), true)
 	b.claim.TookS = 1
-	if err := b.release(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, b.release())
 	requireBeat(t, a, false)
 	requireWorker(t, d, "1", "b")
 }
@@ -139,33 +119,25 @@ func TestOneTakesOver(t *testing.T) {
 		for _, name := range []string{"a", "b", "c", "d"} {
 			all.Go(func() {
 				_, ok, err := d.acquire("1", another(name), StaleAfter, d.View(time.Now).fileTime)
-				if err != nil {
-					t.Error(err)
-				}
+				expect.That(t, err == nil, "%v", err)
 				if ok {
 					taken.Add(1)
 				}
 			})
 		}
 		all.Wait()
-		if taken.Load() < 1 {
-			t.Fatal("nobody has the claim")
-		}
+		expect.Must(t, taken.Load() >= 1, "nobody has the claim")
 		if c, err := d.Claim("1"); err != nil || c == nil || c.Worker == "" || !strings.Contains("abcd", c.Worker) {
 			t.Fatalf("the claim is %+v, %v", c, err)
 		}
-		if err := os.Remove(d.claimPath("1")); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Remove(d.claimPath("1")))
 	}
 }
 
 // A claim that is being written, or was cut off by a full disk, counts by its age.
 func TestClaimWithoutContent(t *testing.T) {
 	d := newDir(t)
-	if err := os.WriteFile(d.claimPath("1"), []byte(`{"worker":`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(d.claimPath("1"), []byte(`{"worker":`), 0o666))
 	requireClaim(t, d, "1", another("b"), false)
 	grow(t, d, "1", StaleAfter+time.Second)
 	requireClaim(t, d, "1", another("b"), true)
@@ -179,9 +151,7 @@ func TestClaimOfEndedProcess(t *testing.T) {
 		t.Skip("only Linux tells when a process started")
 	}
 	child := exec.Command("sleep", "60")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, child.Start())
 	theirs := me
 	theirs.PID = child.Process.Pid
 	theirs.Start, _ = startOf(theirs.PID)
@@ -202,23 +172,17 @@ func TestClaimOfEndedProcess(t *testing.T) {
 		{"one of another machine", other, false},
 		{"an unknown one", Process{}, false},
 	} {
-		if got := x.p.ended(); got != x.ended {
-			t.Errorf("%s: ended = %v, want %v", x.name, got, x.ended)
-		}
+		got := x.p.ended()
+		expect.That(t, got == x.ended, "%s: ended = %v, want %v", x.name, got, x.ended)
 	}
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, child.Process.Kill())
 	for i := 0; !theirs.ended(); i++ { // it is a zombie: nobody has waited for it
-		if i > 10_000 {
-			t.Fatal("a killed process counts as alive")
-		}
+		expect.Must(t, i <= 10_000, "a killed process counts as alive")
 		time.Sleep(time.Millisecond)
 	}
 	_ = child.Wait() // it was killed
-	if !theirs.ended() || other.ended() {
-		t.Errorf("after its end: ended = %v, of another machine %v", theirs.ended(), other.ended())
-	}
+	expect.That(t, theirs.ended() && !other.ended(),
+		"after its end: ended = %v, of another machine %v", theirs.ended(), other.ended())
 	d := newDir(t)
 	dead := another("dead")
 	dead.Process = theirs
@@ -228,22 +192,17 @@ func TestClaimOfEndedProcess(t *testing.T) {
 }
 
 func TestFailure(t *testing.T) {
-	d := planned(t, 0)
+	d := planned(t, "never")
 	id := d.Plan.Groups()[0].ID
 	l := requireClaim(t, d, id, another("a"), true)
 	l.claim.Failure, l.claim.TookS = "NaN", 2
-	if err := l.release(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, l.release())
 	if c := requireWorker(t, d, id, "a"); !c.Ended || c.Failure != "NaN" || c.TookS != 2 {
 		t.Fatal(c)
 	}
 	for range 2 {
-		if err := d.View(time.Now).Retry(); err != nil {
-			t.Fatal(err)
-		}
-		if c := requireWorker(t, d, id, "a"); !c.Ended || c.Failure != "" || c.TookS != 2 {
-			t.Fatal(c)
-		}
+		expect.NoError(t, d.View(time.Now).Retry())
+		c := requireWorker(t, d, id, "a")
+		expect.Must(t, c.Ended && c.Failure == "" && c.TookS == 2, "%v", c)
 	}
 }

@@ -36,12 +36,15 @@ type Dir struct {
 // ErrNoPlan is wrapped by the error of Open for a path without a plan.
 var ErrNoPlan = errors.New("is not a plan directory")
 
-// Open reads the plan of a directory. It refuses a plan that was changed, or that a version of
+// Open reads the plan of a directory, the last one of batches. It refuses a plan that was changed, or that a version of
 // fedsim with another format or numeric version made.
 func Open(path, version string) (*Dir, error) {
+	if batches := plan.Batches(path); batches != nil {
+		path = batches[len(batches)-1]
+	}
 	p, s, resolved, err := plan.Read(path, version)
 	if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) && !plan.Is(path) {
-		return nil, fmt.Errorf("%s: %w: make one with fedsim plan SCENARIO -o DIR", path, ErrNoPlan)
+		return nil, fmt.Errorf("%s: %w: make one with fedsim plan make SCENARIO -o DIR", path, ErrNoPlan)
 	}
 	if err != nil {
 		return nil, err
@@ -52,6 +55,25 @@ func Open(path, version string) (*Dir, error) {
 		}
 	}
 	return &Dir{p, s, path, resolved}, nil
+}
+
+// Inherit links the states of the prerequisites of an earlier batch, so that they are not made again.
+func (d *Dir) Inherit(earlier *Dir) error {
+	from, to := filepath.Join(earlier.path, needsDir), filepath.Join(d.path, needsDir)
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		err := os.Link(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()))
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Path returns the directory.

@@ -18,7 +18,7 @@
 // renames it away, creates its own, and renames the attempt. So the earlier worker, if it lives, finds
 // no directory any more and stops. A finished attempt is renamed to DIR/done/ID; the first one stays.
 // Nothing relies on a claim: two workers that do the same item make the same bytes. All decisions of a
-// worker follow from the [State] that "fedsim status" prints.
+// worker follow from the [State] that "fedsim show" prints.
 //
 // Schedulers start tasks, limit them and start lost ones again; they know neither items nor checkpoints.
 // What that leaves to do, with which engines (L: local workers and a shared directory without a
@@ -30,7 +30,8 @@
 //	taking an attempt over       LS  the checkpoint of a lost worker               TestTimeOfAllWorkers
 //	moving it                    LS  the group from a worker that is only slow     TestAttemptTakenOver
 //	copying it                   LS  the bytes from the files that it has open     TestTakeOverOfALivingWriter
-//	stop when it is taken        LS  the time of a worker that is only slow        TestGroupDoneElsewhere, TestPrerequisiteClaimedElsewhere
+//	stop when it is taken        LS  the time of a worker that is only slow        TestGroupDoneElsewhere,
+//	                                                                              TestPrerequisiteClaimedElsewhere
 //	claims that have ended       LS  reasons of failures, times of all workers     TestFailure, TestTimeOfAllWorkers
 //	clock of the file server      S  claims from machines with another clock       TestStateOfReadOnlyDirectory
 //	failing with what it needs   LS  a wait for what nobody will make               TestFailureEndsTheWait

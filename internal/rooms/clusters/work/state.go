@@ -61,7 +61,8 @@ type Counts struct {
 
 func (c *Counts) add(condition Condition) {
 	c.Total++
-	*map[Condition]*int{Done: &c.Done, Running: &c.Running, Waiting: &c.Waiting, Stopped: &c.Stopped, Failed: &c.Failed}[condition]++
+	*map[Condition]*int{Done: &c.Done, Running: &c.Running, Waiting: &c.Waiting, Stopped: &c.Stopped,
+		Failed: &c.Failed}[condition]++
 }
 
 // State is the state of a plan directory.
@@ -85,23 +86,6 @@ func (s *State) Complete() bool { return s.Groups.Done == s.Groups.Total }
 // Stuck reports whether all groups that are left have failed.
 func (s *State) Stuck() bool {
 	return !s.Complete() && s.Groups.Done+s.Groups.Failed == s.Groups.Total
-}
-
-// Listed returns the state with at most a number of items of each condition: of failed ones
-// first, then of running, stopped and waiting ones. Counts stay.
-func (s *State) Listed(most int) *State {
-	few := *s
-	few.Items = nil
-	for _, c := range []Condition{Failed, Running, Stopped, Waiting} {
-		n := 0
-		for i := range s.Items {
-			if s.Items[i].Condition == c && n < most {
-				few.Items = append(few.Items, s.Items[i])
-				n++
-			}
-		}
-	}
-	return &few
 }
 
 // count sets everything that follows from Items. It takes the measured times of some done items.

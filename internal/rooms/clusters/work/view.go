@@ -23,7 +23,7 @@ type View struct {
 	*Dir
 	now    func() time.Time
 	stale  time.Duration // the age of the last heartbeat of a worker that is taken for dead
-	clock  string        // the folder for a file that tells the time of the file server
+	clock  string        // the folder for a file whose modification time is that of the file server
 	mu     sync.Mutex
 	took   map[string]float64   // the seconds of items that are done, by ID
 	stages map[string]stageFile // of groups, by ID
@@ -41,7 +41,8 @@ type stageFile struct {
 
 // View returns a view of the directory; now is the clock.
 func (d *Dir) View(now func() time.Time) *View {
-	return &View{Dir: d, now: now, stale: StaleAfter, clock: filepath.Join(d.path, claimsDir), took: map[string]float64{}, stages: map[string]stageFile{}}
+	return &View{Dir: d, now: now, stale: StaleAfter, clock: filepath.Join(d.path, claimsDir),
+		took: map[string]float64{}, stages: map[string]stageFile{}}
 }
 
 // fileTime returns the time of the file server, which dates the heartbeats of all machines. Where no
@@ -54,7 +55,7 @@ func (v *View) fileTime() time.Time {
 	_, err = f.WriteString("now\n")
 	err = errors.Join(err, f.Close())
 	info, failed := os.Stat(f.Name())
-	_ = os.Remove(f.Name()) // it tells nothing more
+	_ = os.Remove(f.Name()) // it is not needed any more
 	if err != nil || failed != nil {
 		return v.now()
 	}
@@ -205,7 +206,7 @@ func (v *View) begun(item *Item, now func() time.Time, changes hash.Hash64) erro
 // attempt returns the run directory of the last worker of a group.
 func (v *View) attempt(item *Item) string { return filepath.Join(v.AttemptsDir(item.ID), item.Worker) }
 
-// Retry lets workers try again what has failed.
+// Retry lets workers try failed items again.
 func (v *View) Retry() error {
 	s, err := v.State()
 	for i := 0; err == nil && i < len(s.Items); i++ {

@@ -10,15 +10,14 @@ import (
 
 	"fedsim/experiment"
 	"fedsim/internal/rooms/clusters/plan"
+	"fedsim/internal/tools/expect"
 )
 
 // The state of 5,000 groups: 4,000 are done, 64 run, 500 were stopped, 36 have failed.
 func BenchmarkState(b *testing.B) {
 	d := &Dir{Plan: &plan.Plan{Name: "x"}, path: b.TempDir()}
 	file := func(path string, c *Claim) {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), c.write(path)); err != nil {
-			b.Fatal(err)
-		}
+		expect.NoError(b, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), c.write(path)))
 	}
 	for i := range 5000 {
 		id := fmt.Sprintf("%016x", i)
@@ -26,9 +25,7 @@ func BenchmarkState(b *testing.B) {
 		switch {
 		case i < 4000:
 			file(d.claimPath(id), &Claim{Worker: "w", TookS: 1, Ended: true})
-			if err := os.MkdirAll(d.DoneDir(id), 0o777); err != nil {
-				b.Fatal(err)
-			}
+			expect.NoError(b, os.MkdirAll(d.DoneDir(id), 0o777))
 		case i < 4064:
 			file(d.claimPath(id), &Claim{Worker: id, Host: "h", Process: ThisProcess()})
 		case i < 4564:
@@ -39,12 +36,8 @@ func BenchmarkState(b *testing.B) {
 	}
 	v := d.View(time.Now)
 	for b.Loop() {
-		s, err := v.State()
-		if err != nil {
-			b.Fatal(err)
-		}
-		if want := (Counts{Total: 5000, Done: 4000, Running: 64, Stopped: 500, Failed: 36, Waiting: 400}); s.Groups != want {
-			b.Fatalf("%+v", s.Groups)
-		}
+		s := expect.Value(v.State())(b)
+		want := (Counts{Total: 5000, Done: 4000, Running: 64, Stopped: 500, Failed: 36, Waiting: 400})
+		expect.Must(b, s.Groups == want, "%+v", s.Groups)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/clusters/plan"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -30,7 +31,7 @@ features = 4
 rows_min = 8
 rows_max = 12
 [problem]
-optimum_sweeps = %d
+optimum.when = %q
 [run]
 rounds = 8
 seeds = [1, 2]
@@ -40,28 +41,20 @@ seeds = [1, 2]
 `
 
 // planned returns the directory of a plan, with its folders.
-func planned(t *testing.T, optimumSweeps int) *Dir {
+func planned(t *testing.T, optimum string) *Dir {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan")
-	s, err := scenario.Parse("x.toml", fmt.Appendf(nil, viewed, optimumSweeps), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, err := scenario.Parse("x.toml", fmt.Appendf(nil, viewed, optimum), nil)
+	expect.NoError(t, err)
 	p, err := plan.New(t.Context(), s, plan.Options{Version: "v", Command: []string{"fedsim", "run", "x.toml"}})
 	if err == nil {
 		err = p.Write(path, s)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	d, err := Open(path, "v")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, folder := range folders {
-		if err := os.Mkdir(filepath.Join(path, folder), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Mkdir(filepath.Join(path, folder), 0o777))
 	}
 	return d
 }
@@ -69,13 +62,9 @@ func planned(t *testing.T, optimumSweeps int) *Dir {
 // written writes a claim that is some time old.
 func written(t *testing.T, path string, age time.Duration, c *Claim) {
 	t.Helper()
-	if err := c.write(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.write(path))
 	at := time.Now().Add(-age)
-	if err := os.Chtimes(path, at, at); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Chtimes(path, at, at))
 }
 
 // errKilled ends a run that is not recorded to its end.
@@ -84,23 +73,13 @@ var errKilled = errors.New("killed")
 // attempted runs the first rounds of a group in a run directory; rounds = 0 is all of them.
 func attempted(t *testing.T, d *Dir, g *plan.Item, dir string, rounds int) {
 	t.Helper()
-	places := experiment.Places(d.Scenario.Experiments)
-	mine := map[int]bool{}
-	for _, id := range g.Of {
-		place, ok := places(id)
-		if !ok {
-			t.Fatalf("run %s is unknown", id)
-		}
-		mine[place] = true
-	}
-	w, err := rundir.Create(dir, false, rundir.About{Version: "v", Scenario: d.resolved, Started: time.Now(), Runs: d.Plan.Runs, Resumable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w, err := rundir.Create(dir, false,
+		rundir.About{Version: "v", Scenario: d.resolved, Started: time.Now(), Runs: d.Plan.Runs, Resumable: true})
+	expect.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	err = experiment.Run(ctx, d.Scenario.Experiments, experiment.Options{
-		Workers: 1, Only: func(place int) bool { return mine[place] }, Clock: time.Now,
+	err = experiment.Do(ctx, d.Scenario, g.Kind, g.Of, experiment.Options{
+		Workers: 1, Clock: time.Now,
 		Recorder: &recordtest.Recorder{
 			To: w,
 			Rounds: func(int, results.Run) func(results.Round) {
@@ -117,36 +96,29 @@ func attempted(t *testing.T, d *Dir, g *plan.Item, dir string, rounds int) {
 				return nil
 			},
 		},
-	})
-	if err != nil && rounds == 0 {
-		t.Fatal(err)
-	}
-	if err := w.Suspend(); err != nil {
-		t.Fatal(err)
-	}
+	}, experiment.Shared{})
+	expect.Must(t, err == nil || rounds != 0, "%v", err)
+	expect.NoError(t, w.Suspend())
 }
 
 // state returns the state and fails the test on an error.
 func stateOf(t *testing.T, v *View) *State {
 	t.Helper()
-	s, err := v.State()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(v.State())(t)
 	return s
 }
 
 // Every condition of groups, with what is known about it.
 func TestState(t *testing.T) {
-	d := planned(t, 0)
+	d := planned(t, "never")
 	g := d.Plan.Groups()
 	all := len(g)
-	if all < 3 || len(d.Plan.Items) != all {
-		t.Fatalf("%d of %d items are groups: the test needs 3 and nothing else", all, len(d.Plan.Items))
-	}
+	expect.Must(t, all >= 3 && len(d.Plan.Items) == all,
+		"%d of %d items are groups: the test needs 3 and nothing else", all, len(d.Plan.Items))
 	v := d.View(time.Now)
 	s := stateOf(t, v)
-	if want := (Counts{Total: all, Waiting: all}); s.Groups != want || s.Complete() || s.Stuck() || s.RunsDone != 0 || !math.IsNaN(float64(s.LeftS)) {
+	if want := (Counts{Total: all, Waiting: all}); s.Groups != want || s.Complete() || s.Stuck() || s.RunsDone != 0 ||
+		!math.IsNaN(float64(s.LeftS)) {
 		t.Errorf("at the start: %+v", s)
 	}
 
@@ -155,22 +127,24 @@ func TestState(t *testing.T) {
 	claim := Claim{Worker: "b-1", Host: "b", Process: Process{PID: 7}, Share: 0.5, TookS: 30}
 	written(t, d.claimPath(g[1].ID), 5*time.Second, &claim)
 	attempted(t, d, g[1], filepath.Join(d.AttemptsDir(g[1].ID), "b-1"), 3)
-	written(t, d.claimPath(g[2].ID), time.Hour, &Claim{Worker: "c-1", Ended: true, Failure: "the disk is full", Host: "c"})
+	written(t, d.claimPath(g[2].ID), time.Hour,
+		&Claim{Worker: "c-1", Ended: true, Failure: "the disk is full", Host: "c"})
 
 	s = stateOf(t, v)
 	want := Counts{Total: all, Done: 1, Running: 1, Failed: 1, Waiting: all - 3}
-	if s.Groups != want || s.Workers != 1 || s.RunsDone != len(g[0].Of) || s.Complete() || s.Stuck() {
-		t.Errorf("%+v: must be %+v", s, want)
-	}
+	expect.That(t, s.Groups == want && s.Workers == 1 && s.RunsDone == len(g[0].Of) && !s.Complete() && !s.Stuck(),
+		"%+v: must be %+v", s, want)
 	running := s.Items[1]
 	if age := float64(running.AgeS); age < 4 || age > 60 || math.Abs(float64(running.TookS)-30-age) > 1e-6 {
 		t.Errorf("age %g s, took %g s", age, float64(running.TookS))
 	}
 	running.AgeS, running.TookS, running.EstimateS = 0, 0, 0
-	if d := cmp.Diff(Item{ID: g[1].ID, Kind: "group", About: g[1].Of[0], Runs: len(g[1].Of), Condition: Running, Host: "b", PID: 7, Worker: "b-1", Progress: 0.5, WaitsFor: []string{}}, running); d != "" {
+	if d := cmp.Diff(Item{ID: g[1].ID, Kind: "group", About: g[1].Of[0], Runs: len(g[1].Of), Condition: Running,
+		Host: "b", PID: 7, Worker: "b-1", Progress: 0.5, WaitsFor: []string{}}, running); d != "" {
 		t.Error(d)
 	}
-	if f := s.Items[2]; f.Condition != Failed || f.Reason != "the disk is full" || f.Host != "c" || math.Abs(float64(f.AgeS)-3600) > 60 {
+	if f := s.Items[2]; f.Condition != Failed || f.Reason != "the disk is full" || f.Host != "c" ||
+		math.Abs(float64(f.AgeS)-3600) > 60 {
 		t.Errorf("%+v", f)
 	}
 
@@ -178,12 +152,11 @@ func TestState(t *testing.T) {
 	stopped := func() {
 		t.Helper()
 		s = stateOf(t, v)
-		if got := s.Items[1]; got.Condition != Stopped || got.AgeS < 60 || got.Host != "b" || got.Progress != 0.5 || got.TookS != 30 {
+		if got := s.Items[1]; got.Condition != Stopped || got.AgeS < 60 || got.Host != "b" || got.Progress != 0.5 ||
+			got.TookS != 30 {
 			t.Errorf("%+v", got)
 		}
-		if s.Workers != 0 || !math.IsNaN(float64(s.LeftS)) || math.IsNaN(float64(s.WorkS)) {
-			t.Errorf("%+v", s)
-		}
+		expect.That(t, s.Workers == 0 && math.IsNaN(float64(s.LeftS)) && !math.IsNaN(float64(s.WorkS)), "%+v", s)
 	}
 	written(t, d.claimPath(g[1].ID), 61*time.Second, &claim)
 	stopped()
@@ -200,22 +173,17 @@ func TestState(t *testing.T) {
 
 // Groups wait for prerequisites that are not done; the work is stuck when those have failed.
 func TestStateOfPrerequisites(t *testing.T) {
-	d := planned(t, 200)
+	d := planned(t, "auto")
 	v := d.View(time.Now)
 	s := stateOf(t, v)
-	if s.Needs.Total == 0 || s.Needs.Waiting != s.Needs.Total {
-		t.Fatalf("%+v", s.Needs)
-	}
+	expect.Must(t, s.Needs.Total != 0 && s.Needs.Waiting == s.Needs.Total, "%+v", s.Needs)
 	needs := d.Plan.Items[:s.Needs.Total]
 	for i, n := range needs {
 		for _, name := range n.States {
-			if err := os.WriteFile(d.statePath(name), nil, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.WriteFile(d.statePath(name), nil, 0o666))
 		}
-		if got := stateOf(t, v); got.Needs.Done != i+1 {
-			t.Errorf("%d prerequisites are done: %+v", i+1, got.Needs)
-		}
+		got := stateOf(t, v)
+		expect.That(t, got.Needs.Done == i+1, "%d prerequisites are done: %+v", i+1, got.Needs)
 	}
 	waits := func() (n int) {
 		for _, item := range stateOf(t, v).Items {
@@ -227,32 +195,25 @@ func TestStateOfPrerequisites(t *testing.T) {
 		t.Errorf("%d wait for what is done", n)
 	}
 	n := needs[0]
-	if err := os.Remove(d.statePath(n.States[0])); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(d.statePath(n.States[0])))
 	if n := waits(); n == 0 {
 		t.Error("no group waits for its prerequisite")
 	}
-	if stateOf(t, v).Stuck() {
-		t.Error("stuck before anything has failed")
-	}
+	expect.That(t, !stateOf(t, v).Stuck(), "stuck before anything has failed")
 	written(t, d.claimPath(n.ID), 0, &Claim{Worker: "w", Ended: true, Failure: "x"})
 	for _, g := range d.Plan.Groups() {
 		if !slices.Contains(g.Needs, n.ID) {
-			if stateOf(t, v).Stuck() {
-				t.Error("stuck before all has failed that does not need the prerequisite")
-			}
+			expect.That(t, !stateOf(t, v).Stuck(), "stuck before all has failed that does not need the prerequisite")
 			written(t, d.claimPath(g.ID), 0, &Claim{Worker: "w", Ended: true, Failure: "x"})
 		}
 	}
 	for i, g := range d.Plan.Items {
-		if item := stateOf(t, v).Items[i]; slices.Contains(g.Needs, n.ID) && (item.Condition != Failed || !strings.Contains(item.Reason, n.ID)) {
+		if item := stateOf(t, v).Items[i]; slices.Contains(g.Needs, n.ID) &&
+			(item.Condition != Failed || !strings.Contains(item.Reason, n.ID)) {
 			t.Errorf("it needs what has failed: %+v", item)
 		}
 	}
-	if !stateOf(t, v).Stuck() {
-		t.Error("not stuck, though all that is left has failed or needs what has")
-	}
+	expect.That(t, stateOf(t, v).Stuck(), "not stuck, though all that is left has failed or needs what has")
 }
 
 // The time left is the rest of the estimates, scaled by measured times; a long group limits
@@ -271,12 +232,15 @@ func TestTimeLeft(t *testing.T) {
 	}{
 		{"nothing is measured", []Item{item(Waiting, 10, unknown, unknown)}, 0, 0, 1, unknown, unknown},
 		{"all is done", []Item{item(Done, 10, unknown, unknown)}, 0, 0, 0, 0, 0},
-		{"twice as slow, two workers", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, 5, 10, 2, 40, 20},
-		{"a long group", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 90, unknown, unknown)}, 5, 5, 4, 100, 90},
+		{"twice as slow, two workers", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)},
+			5, 10, 2, 40, 20},
+		{"a long group", []Item{item(Waiting, 10, unknown, unknown), item(Waiting, 90, unknown, unknown)}, 5, 5, 4, 100,
+			90},
 		{"nobody works", []Item{item(Stopped, 10, unknown, unknown)}, 5, 5, 0, 10, unknown},
 		{"half done", []Item{item(Running, 10, 0.5, 15)}, 0, 0, 1, 15, 15},
 		{"just begun", []Item{item(Running, 10, 0.01, 3)}, 0, 0, 1, unknown, unknown},
-		{"failed groups are left out", []Item{item(Failed, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)}, 1, 1, 1, 10, 10},
+		{"failed groups are left out", []Item{item(Failed, 10, unknown, unknown), item(Waiting, 10, unknown, unknown)},
+			1, 1, 1, 10, 10},
 		{"all that is left has failed", []Item{item(Failed, 10, unknown, unknown)}, 1, 1, 0, unknown, unknown},
 		{"no estimates", []Item{item(Waiting, unknown, unknown, unknown)}, 2, 8, 1, 4, 4},
 	} {
@@ -289,15 +253,14 @@ func TestTimeLeft(t *testing.T) {
 		same := func(got, want float64) bool {
 			return math.Abs(float64(got)-want) < 1e-9 || math.IsNaN(float64(got)) && math.IsNaN(want)
 		}
-		if !same(work, x.work) || !same(wall, x.wall) {
-			t.Errorf("%s: %g s of work, %g s: must be %g and %g", x.what, float64(work), float64(wall), x.work, x.wall)
-		}
+		expect.That(t, same(work, x.work) && same(wall, x.wall),
+			"%s: %g s of work, %g s: must be %g and %g", x.what, float64(work), float64(wall), x.work, x.wall)
 	}
 }
 
 // Files that are half there, or vanish, do no harm: the state is one that was.
 func TestStateOfFilesUnderWay(t *testing.T) {
-	d := planned(t, 0)
+	d := planned(t, "never")
 	g := d.Plan.Groups()
 	for path, text := range map[string]string{
 		d.claimPath(g[0].ID): "",
@@ -306,23 +269,16 @@ func TestStateOfFilesUnderWay(t *testing.T) {
 		filepath.Join(d.path, claimsDir, "unknown.json"):                   "{}",
 		filepath.Join(d.AttemptsDir(g[2].ID), "w", ".unfinished", "alive"): "",
 	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		expect.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	v := d.View(time.Now)
 	s := stateOf(t, v)
 	for i, want := range []Condition{Running, Running, Waiting} {
-		if s.Items[i].Condition != want {
-			t.Errorf("group %d: %+v: must be %s", i, s.Items[i], want)
-		}
+		expect.That(t, s.Items[i].Condition == want, "group %d: %+v: must be %s", i, s.Items[i], want)
 	}
-	if _, _, err := v.Live(); err != nil {
-		t.Error(err)
-	}
+	_, _, err := v.Live()
+	expect.That(t, err == nil, "%v", err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -346,7 +302,7 @@ func TestStateOfFilesUnderWay(t *testing.T) {
 
 // Without permission to write, the age is by the local clock.
 func TestStateOfReadOnlyDirectory(t *testing.T) {
-	d := planned(t, 0)
+	d := planned(t, "never")
 	g := d.Plan.Groups()
 	written(t, d.claimPath(g[0].ID), 20*time.Second, &Claim{Worker: "a"})
 	hourAhead := func() time.Time { return time.Now().Add(time.Hour) }
@@ -356,13 +312,10 @@ func TestStateOfReadOnlyDirectory(t *testing.T) {
 		if path != "" {
 			v.clock = path
 		}
-		if s := stateOf(t, v); s.Items[0].Condition != want {
-			t.Errorf("%+v: must be %s", s.Items[0], want)
-		}
+		s := stateOf(t, v)
+		expect.That(t, s.Items[0].Condition == want, "%+v: must be %s", s.Items[0], want)
 		entries, err := os.ReadDir(filepath.Join(d.path, claimsDir))
-		if err != nil || len(entries) != 1 {
-			t.Errorf("%d files in claims: must be 1 (%v)", len(entries), err)
-		}
+		expect.That(t, err == nil && len(entries) == 1, "%d files in claims: must be 1 (%v)", len(entries), err)
 	}
 	look("", Running)
 	look(filepath.Join("no", "folder"), Stopped) // cannot be written, even by root
@@ -370,11 +323,12 @@ func TestStateOfReadOnlyDirectory(t *testing.T) {
 
 // Live has the runs of all groups at their places, and reads a finished group once.
 func TestLive(t *testing.T) {
-	d := planned(t, 0)
+	d := planned(t, "never")
 	g := d.Plan.Groups()
 	last := len(g) - 1
 	v := d.View(time.Now)
-	if l, _, err := v.Live(); err != nil || len(l.Runs) != 0 || l.Manifest.State != rundir.Incomplete || l.Manifest.Clock != nil {
+	if l, _, err := v.Live(); err != nil || len(l.Runs) != 0 || l.Manifest.State != rundir.Incomplete ||
+		l.Manifest.Clock != nil {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	attempted(t, d, g[last], d.DoneDir(g[last].ID), 0)
@@ -382,35 +336,26 @@ func TestLive(t *testing.T) {
 	attempted(t, d, g[0], filepath.Join(d.AttemptsDir(g[0].ID), "new"), 4)
 	written(t, d.claimPath(g[0].ID), 0, &Claim{Worker: "new"})
 	before, err := v.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	l, s, err := v.Live()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l.Status != rundir.Writing || l.Manifest.State != rundir.Running || l.Total != d.Plan.Runs || s.RunsDone != len(g[last].Of) || before.Status != rundir.Writing {
+	expect.NoError(t, err)
+	if l.Status != rundir.Writing || l.Manifest.State != rundir.Running || l.Total != d.Plan.Runs ||
+		s.RunsDone != len(g[last].Of) || before.Status != rundir.Writing {
 		t.Errorf("%s, %s, %d runs, %+v", l.Status, l.Manifest.State, l.Total, s)
 	}
 	places := experiment.Places(d.Scenario.Experiments)
 	at := -1
 	for _, r := range l.Runs {
 		place, ok := places(r.ID)
-		if !ok || place <= at {
-			t.Errorf("run %s is not at its place", r.ID)
-		}
+		expect.That(t, ok && place > at, "run %s is not at its place", r.ID)
 		at = place
 		done := slices.Contains(g[last].Of, r.ID)
-		if done && (r.Status != results.Done || len(r.Rounds) != 9) {
-			t.Errorf("run %s: %s, %d rounds", r.ID, r.Status, len(r.Rounds))
-		}
-		if !done && (r.Status != results.UnderWay || len(r.Rounds) < 5) {
-			t.Errorf("run %s: %s, %d rounds", r.ID, r.Status, len(r.Rounds))
-		}
+		expect.That(t, !done || r.Status == results.Done && len(r.Rounds) == 9,
+			"run %s: %s, %d rounds", r.ID, r.Status, len(r.Rounds))
+		expect.That(t, done || r.Status == results.UnderWay && len(r.Rounds) >= 5,
+			"run %s: %s, %d rounds", r.ID, r.Status, len(r.Rounds))
 	}
-	if err := os.RemoveAll(filepath.Join(d.DoneDir(g[last].ID), ".unfinished")); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.RemoveAll(filepath.Join(d.DoneDir(g[last].ID), ".unfinished")))
 	if again, _, err := v.Live(); err != nil || len(again.Runs) != len(l.Runs) {
 		t.Errorf("the finished group was read again: %v", err)
 	}

@@ -250,18 +250,19 @@ func (w *worker) check(id string) (bool, error) {
 	return true, nil
 }
 
-// failures returns the error of what has failed, with the first reason.
+// failures returns an error that counts the failed items and has the first reason.
 func (w *worker) failures(s *State) error {
 	i := slices.IndexFunc(s.Items, func(item Item) bool { return item.Condition == Failed })
 	if i < 0 || s.Complete() {
 		return nil
 	}
-	return fmt.Errorf("%s and %s %w, first %s on %s: %s: \"fedsim status %s\" lists all; try again with: fedsim work %s --retry",
+	return fmt.Errorf(
+		"%s and %s %w, first %s on %s: %s: \"fedsim show %s\" lists all; try again with: fedsim plan work %s --retry",
 		columns.Count(s.Groups.Failed, "group"), columns.Count(s.Needs.Failed, "prerequisite"), ErrFailed,
 		named(&s.Items[i]), s.Items[i].Host, s.Items[i].Reason, quote.Shell(w.path), quote.Shell(w.path))
 }
 
-// note tells what became of an item.
+// note reports the end of an item.
 func (w *worker) note(item *Item, what string) { w.Note(named(item) + ": " + what) }
 
 // named names an item for people.

@@ -19,6 +19,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/clusters/plan"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
 	"fedsim/results/rundir"
@@ -53,27 +54,18 @@ target = 1e-9
 // planOf writes the plan of a scenario to a new directory and opens it.
 func planOf(t *testing.T, text string, set ...string) *Dir {
 	t.Helper()
-	s, err := scenario.Parse("x.toml", []byte(text), set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := plan.New(t.Context(), s, plan.Options{Version: "v1", Command: []string{"fedsim", "run", "x.toml"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(scenario.Parse("x.toml", []byte(text), set))(t)
+	p :=
+		expect.Value(
+			plan.New(t.Context(), s, plan.Options{Version: "v1", Command: []string{"fedsim", "run", "x.toml"}}))(t)
 	dir := t.TempDir()
-	if err := p.Write(dir, s); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, p.Write(dir, s))
 	return open(t, dir)
 }
 
 func open(t *testing.T, dir string) *Dir {
 	t.Helper()
-	d, err := Open(dir, "v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := expect.Value(Open(dir, "v1"))(t)
 	return d
 }
 
@@ -94,7 +86,8 @@ func newTester(t *testing.T, d *Dir, name string) *tester {
 	x.Options = Options{
 		By: another(name), About: rundir.About{Version: "v1", Scenario: d.resolved, Resumable: true},
 		Note: func(text string) { x.notes = append(x.notes, text) },
-		Run:  experiment.Options{Workers: 1, Clock: time.Now, Checkpoints: experiment.CheckpointPolicy{Every: time.Hour, Clock: time.Now}},
+		Run: experiment.Options{Workers: 1, Clock: time.Now,
+			Checkpoints: experiment.CheckpointPolicy{Every: time.Hour, Clock: time.Now}},
 		watch: func(o *experiment.Options) {
 			o.Recorder = &recordtest.Recorder{
 				To: o.Recorder,
@@ -123,28 +116,24 @@ func newTester(t *testing.T, d *Dir, name string) *tester {
 }
 
 // work requires success.
-func (x *tester) work() {
-	x.Helper()
-	if err := x.Work(x.Context(), x.Options); err != nil {
-		x.Fatal(err)
-	}
+func (te *tester) work() {
+	te.Helper()
+	expect.NoError(te, te.Work(te.Context(), te.Options))
 }
 
 // fails requires an error with all of some texts, a line each at most.
-func (x *tester) fails(want ...string) error {
-	x.Helper()
-	err := x.Work(x.Context(), x.Options)
+func (te *tester) fails(want ...string) error {
+	te.Helper()
+	err := te.Work(te.Context(), te.Options)
 	for _, text := range want {
-		if err == nil || !strings.Contains(err.Error(), text) {
-			x.Errorf("the error is %v, want %q", err, text)
-		}
+		expect.That(te, err != nil && strings.Contains(err.Error(), text), "the error is %v, want %q", err, text)
 	}
 	return err
 }
 
 // noted counts notes with a text.
-func (x *tester) noted(text string) (n int) {
-	for _, note := range x.notes {
+func (te *tester) noted(text string) (n int) {
+	for _, note := range te.notes {
 		if strings.Contains(note, text) {
 			n++
 		}
@@ -153,13 +142,10 @@ func (x *tester) noted(text string) (n int) {
 }
 
 // groupsDone returns how many groups of the plan are done.
-func (x *tester) groupsDone() (n int) {
-	x.Helper()
-	for _, g := range x.Plan.Groups() {
-		done, err := x.Done(g)
-		if err != nil {
-			x.Fatal(err)
-		}
+func (te *tester) groupsDone() (n int) {
+	te.Helper()
+	for _, g := range te.Plan.Groups() {
+		done := expect.Value(te.Done(g))(te)
 		if done {
 			n++
 		}
@@ -168,18 +154,15 @@ func (x *tester) groupsDone() (n int) {
 }
 
 // idle requires that nobody works on an item, and some folders of the plan directory to be empty.
-func (x *tester) idle(folders ...string) {
-	x.Helper()
-	for i := range x.Plan.Items {
-		if c, err := x.Claim(x.Plan.Items[i].ID); err != nil || c != nil && !c.Ended {
-			x.Errorf("the claim of %s is %+v, %v", x.Plan.Items[i].ID, c, err)
-		}
+func (te *tester) idle(folders ...string) {
+	te.Helper()
+	for i := range te.Plan.Items {
+		c, err := te.Claim(te.Plan.Items[i].ID)
+		expect.That(te, err == nil && (c == nil || c.Ended), "the claim of %s is %+v, %v", te.Plan.Items[i].ID, c, err)
 	}
 	for _, folder := range folders {
-		entries, err := os.ReadDir(filepath.Join(x.path, folder))
-		if err != nil || len(entries) > 0 {
-			x.Errorf("%s holds %v, %v", folder, entries, err)
-		}
+		entries, err := os.ReadDir(filepath.Join(te.path, folder))
+		expect.That(te, err == nil && len(entries) == 0, "%s holds %v, %v", folder, entries, err)
 	}
 }
 
@@ -191,9 +174,8 @@ func TestWorkersShareThePlan(t *testing.T) {
 	for i := range workers {
 		workers[i] = newTester(t, d, fmt.Sprint("w", i))
 		all.Go(func() {
-			if err := workers[i].Work(t.Context(), workers[i].Options); err != nil {
-				t.Error(err)
-			}
+			err := workers[i].Work(t.Context(), workers[i].Options)
+			expect.That(t, err == nil, "%v", err)
 		})
 	}
 	all.Wait()
@@ -210,7 +192,8 @@ func TestWorkersShareThePlan(t *testing.T) {
 	}
 	x.idle(attemptsDir)
 	last, err := d.Claim(d.Plan.Groups()[0].ID)
-	if err != nil || last == nil || !last.Ended || !strings.HasPrefix(last.Worker, "w") || last.Share != 1 || last.TookS == 0 {
+	if err != nil || last == nil || !last.Ended || !strings.HasPrefix(last.Worker, "w") || last.Share != 1 ||
+		last.TookS == 0 {
 		t.Errorf("the last claim is %+v, %v", last, err)
 	}
 }
@@ -219,9 +202,7 @@ func TestWorkersShareThePlan(t *testing.T) {
 func (d *Dir) leave(t *testing.T, done int) {
 	t.Helper()
 	for _, it := range d.Plan.Groups()[done:] {
-		if err := errors.Join(os.RemoveAll(d.DoneDir(it.ID)), remove(d.claimPath(it.ID))); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, errors.Join(os.RemoveAll(d.DoneDir(it.ID)), remove(d.claimPath(it.ID))))
 	}
 }
 
@@ -234,9 +215,7 @@ func TestNoWait(t *testing.T) {
 			x := newTester(t, d, "x")
 			x.NoWait = true
 			group := d.Plan.Groups()[0]
-			if err := os.MkdirAll(filepath.Join(d.path, claimsDir), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, os.MkdirAll(filepath.Join(d.path, claimsDir), 0o777))
 			a := requireClaim(t, d, group.ID, another("a"), true)
 			ended := make(chan error, 1)
 			go func() { ended <- x.Work(t.Context(), x.Options) }()
@@ -256,16 +235,12 @@ func TestNoWait(t *testing.T) {
 			if err := <-ended; err != nil || x.groupsDone() != len(d.Plan.Groups())-left {
 				t.Errorf("%d groups are done: %v", x.groupsDone(), err)
 			}
-			if err := remove(d.claimPath(group.ID)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, remove(d.claimPath(group.ID)))
 		})
 	}
 	other := planOf(t, small, "run.seeds=[1]")
 	synctest.Test(t, func(t *testing.T) {
-		if err := os.MkdirAll(filepath.Join(other.path, claimsDir), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Join(other.path, claimsDir), 0o777))
 		optimum := other.Plan.Items[0].ID
 		a := requireClaim(t, other, optimum, another("a"), true)
 		y := newTester(t, other, "y")
@@ -278,9 +253,7 @@ func TestNoWait(t *testing.T) {
 			t.Fatalf("it did not wait: %v", err)
 		default:
 		}
-		if err := a.release(); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, a.release())
 		if err := <-ended; err != nil || y.groupsDone() != len(other.Plan.Groups()) {
 			t.Errorf("%d groups are done: %v", y.groupsDone(), err)
 		}
@@ -298,18 +271,15 @@ func TestInterruptedGroupIsContinued(t *testing.T) {
 			cancel()
 		}
 	}
-	if err := a.Work(ctx, a.Options); !experiment.Interrupted(err) {
-		t.Fatalf("interrupted: %v", err)
-	}
-	if done := a.groupsDone(); done != 1 {
-		t.Fatalf("%d groups are done", done)
-	}
+	err := a.Work(ctx, a.Options)
+	expect.Must(t, experiment.Interrupted(err), "interrupted: %v", err)
+	done := a.groupsDone()
+	expect.Must(t, done == 1, "%d groups are done", done)
 	a.idle()
 	b := newTester(t, d, "b")
 	b.work()
-	if b.share < 0.3 || b.groupsDone() != len(d.Plan.Groups()) {
-		t.Errorf("%g of a group was there before, %d groups are done", b.share, b.groupsDone())
-	}
+	expect.That(t, b.share >= 0.3 && b.groupsDone() == len(d.Plan.Groups()),
+		"%g of a group was there before, %d groups are done", b.share, b.groupsDone())
 	b.idle(attemptsDir)
 }
 
@@ -325,7 +295,8 @@ func TestGroupThatThisMachineCannotDo(t *testing.T) {
 		}
 		return nil
 	}
-	if err := x.fails("write models: no space left"); errors.Is(err, ErrFailed) || strings.Contains(err.Error(), "\n") || x.groupsDone() != len(d.Plan.Groups())-1 {
+	if err := x.fails("write models: no space left"); errors.Is(err, ErrFailed) ||
+		strings.Contains(err.Error(), "\n") || x.groupsDone() != len(d.Plan.Groups())-1 {
 		t.Errorf("%d groups are done; %v", x.groupsDone(), err)
 	}
 	x.idle()
@@ -337,7 +308,8 @@ func TestGroupThatThisMachineCannotDo(t *testing.T) {
 	// The second such group ends it.
 	y := newTester(t, planOf(t, small), "y")
 	y.finished = func(string) error { return full }
-	if err := y.fails("write models: no space left"); strings.Contains(err.Error(), "\n") || y.groupsDone() > 0 || y.noted("group") > 0 {
+	if err := y.fails("write models: no space left"); strings.Contains(err.Error(), "\n") || y.groupsDone() > 0 ||
+		y.noted("group") > 0 {
 		t.Errorf("%d groups are done; %v; %v", y.groupsDone(), err, y.notes)
 	}
 }
@@ -352,22 +324,19 @@ func TestFailedGroup(t *testing.T) {
 		}
 		return nil
 	}
-	want := []string{"1 group and 0 prerequisites failed, first group ", "seed=2) on elsewhere: broken; in two", "fedsim work " + d.path + " --retry"}
-	if err := a.fails(want...); !errors.Is(err, ErrFailed) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("the error is %v", err)
-	}
-	if done := a.groupsDone(); done != len(d.Plan.Groups())-1 {
-		t.Errorf("%d groups are done", done)
-	}
+	want := []string{"1 group and 0 prerequisites failed, first group ", "seed=2) on elsewhere: broken; in two",
+		"fedsim plan work " + d.path + " --retry"}
+	err := a.fails(want...)
+	expect.That(t, errors.Is(err, ErrFailed) && !strings.Contains(err.Error(), "\n"), "the error is %v", err)
+	done := a.groupsDone()
+	expect.That(t, done == len(d.Plan.Groups())-1, "%d groups are done", done)
 	b := newTester(t, d, "b")
 	if b.fails(want...); len(b.notes) > 0 {
 		t.Errorf("tried again: %v", b.notes)
 	}
 	b.Retry = true
 	b.work()
-	if b.noted("group ") != 1 || b.groupsDone() != len(d.Plan.Groups()) {
-		t.Errorf("after another try: %v", b.notes)
-	}
+	expect.That(t, b.noted("group ") == 1 && b.groupsDone() == len(d.Plan.Groups()), "after another try: %v", b.notes)
 	b.idle(attemptsDir)
 }
 
@@ -390,25 +359,23 @@ func TestFailedPrerequisite(t *testing.T) {
 
 // A group with a prerequisite that failed does not wait for another one that is under way.
 func TestFailureEndsTheWait(t *testing.T) {
-	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.seeds=[1, 2]")
+	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n"+
+		"\"options.epochs\" = [1, 2]\n", "run.seeds=[1, 2]")
 	optimum, tuning := d.Plan.Items[0].ID, d.Plan.Items[1].ID
 	d.Plan.Groups()[0].Needs = []string{optimum, tuning}
 	a := newTester(t, d, "a")
 	for _, folder := range folders {
-		if err := os.MkdirAll(filepath.Join(d.path, folder), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Join(d.path, folder), 0o777))
 	}
 	requireClaim(t, d, optimum, another("b"), true)
-	if err := (&Claim{Worker: "c", Ended: true, Failure: "why", Host: "there"}).write(d.claimPath(tuning)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, (&Claim{Worker: "c", Ended: true, Failure: "why", Host: "there"}).write(d.claimPath(tuning)))
 	a.fails("groups and 1 prerequisite failed, first tuning " + tuning + " (x/mocha) on there: why")
 }
 
 // A group that was interrupted is continued from its checkpoint, and counts the time of all its workers.
 func TestTimeOfAllWorkers(t *testing.T) {
-	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n", "run.rounds=100", "run.seeds=[1]", "problem.optimum_sweeps=0")
+	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n", "run.rounds=100", "run.seeds=[1]",
+		"problem.optimum.when=never")
 	id := d.Plan.Groups()[0].ID
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newTester(t, d, "a"), newTester(t, d, "b")
@@ -425,9 +392,8 @@ func TestTimeOfAllWorkers(t *testing.T) {
 		b.work()
 		// The second worker replays the rounds of the checkpoint, which sleep here, too.
 		last, err := d.Claim(id)
-		if err != nil || last == nil || last.TookS < 105 || b.share < 0.05 {
-			t.Errorf("the last claim is %+v, %v; %g was there", last, err, b.share)
-		}
+		expect.That(t, err == nil && last != nil && last.TookS >= 105 && b.share >= 0.05,
+			"the last claim is %+v, %v; %g was there", last, err, b.share)
 		b.idle(attemptsDir)
 	})
 }
@@ -443,24 +409,18 @@ func TestCorruptPrerequisite(t *testing.T) {
 		t.Fatal(made, err)
 	}
 	for _, path := range made {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := expect.Value(os.ReadFile(path))(t)
 		text[len(text)/2] ^= 1
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, text, 0o666))
 	}
 	b := newTester(t, d, "b")
 	b.work()
 	aside, err := filepath.Glob(filepath.Join(d.path, needsDir, "*.corrupt"))
-	if err != nil || len(aside) == 0 || b.noted("it is corrupt; moved to") != len(aside) || b.noted("optimum ")+b.noted("tuning ") < len(aside) {
+	if err != nil || len(aside) == 0 || b.noted("it is corrupt; moved to") != len(aside) ||
+		b.noted("optimum ")+b.noted("tuning ") < len(aside) {
 		t.Errorf("moved: %v, %v; notes %v", aside, err, b.notes)
 	}
-	if b.groupsDone() != len(d.Plan.Groups()) {
-		t.Errorf("%d groups are done", b.groupsDone())
-	}
+	expect.That(t, b.groupsDone() == len(d.Plan.Groups()), "%d groups are done", b.groupsDone())
 }
 
 // A machine with other data stops, and records no failure: the others have the right data.
@@ -472,9 +432,7 @@ func TestOtherData(t *testing.T) {
 		for i := range n {
 			fmt.Fprintf(&b, "%d,%d,%d,%d\n", i%3, i*i%2*2-1, i%7, i%5)
 		}
-		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, b.Bytes(), 0o666))
 	}
 	rows(60)
 	d := planOf(t, fmt.Sprintf(`
@@ -498,36 +456,27 @@ name = "x"
 	d.leave(t, 1)
 	rows(63)
 	b := newTester(t, d, "b")
-	err := b.fails("the data files of this machine differ from those of other workers", "give every machine the same files")
-	if errors.Is(err, ErrFailed) || strings.Contains(err.Error(), "\n") {
-		t.Errorf("the error is %v", err)
-	}
+	err := b.fails("the data files of this machine differ from those of other workers",
+		"give every machine the same files")
+	expect.That(t, !errors.Is(err, ErrFailed) && !strings.Contains(err.Error(), "\n"), "the error is %v", err)
 	b.idle()
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Remove(path))
 	newTester(t, d, "c").fails("file does not exist")
 	b.idle()
 	rows(60)
 	last := newTester(t, d, "d")
 	last.work()
-	if last.groupsDone() != 3 {
-		t.Errorf("%d groups are done", last.groupsDone())
-	}
+	expect.That(t, last.groupsDone() == 3, "%d groups are done", last.groupsDone())
 }
 
 func TestOpenWithoutPlan(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(file, nil, 0o666))
 	for _, path := range []string{folder, file, filepath.Join(folder, "absent")} {
 		_, err := Open(path, "test")
-		want := path + ": is not a plan directory: make one with fedsim plan SCENARIO -o DIR"
-		if err == nil || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		want := path + ": is not a plan directory: make one with fedsim plan make SCENARIO -o DIR"
+		expect.That(t, err != nil && err.Error() == want, "error %v, want %s", err, want)
 	}
 }
 
@@ -537,17 +486,15 @@ func TestGroupDoneElsewhere(t *testing.T) {
 	newTester(t, d, "whole").work()
 	id := d.Plan.Groups()[0].ID
 	aside := filepath.Join(t.TempDir(), id)
-	if err := os.Rename(d.DoneDir(id), aside); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Rename(d.DoneDir(id), aside))
 	synctest.Test(t, func(t *testing.T) {
 		a := newTester(t, d, "a")
 		rounds := 0
 		a.round = func() {
 			if rounds++; rounds == 15 {
-				if err := errors.Join((&Claim{Worker: "b", Ended: true}).write(d.claimPath(id)), os.Rename(aside, d.DoneDir(id))); err != nil {
-					t.Error(err)
-				}
+				err := errors.Join((&Claim{Worker: "b", Ended: true}).write(d.claimPath(id)),
+					os.Rename(aside, d.DoneDir(id)))
+				expect.That(t, err == nil, "%v", err)
 			}
 			time.Sleep(time.Second)
 		}
@@ -571,9 +518,8 @@ func TestPrerequisiteClaimedElsewhere(t *testing.T) {
 		a.Options.Run.Checkpoints.Clock = func() time.Time { // asked after each round
 			if c, err := d.Claim(id); err == nil && c != nil && c.Worker == "a" && !c.Ended && taken == 0 {
 				taken++
-				if err := (&Claim{Worker: "b", Ended: true}).write(d.claimPath(id)); err != nil {
-					t.Error(err)
-				}
+				err := (&Claim{Worker: "b", Ended: true}).write(d.claimPath(id))
+				expect.That(t, err == nil, "%v", err)
 				time.Sleep(StaleAfter) // heartbeats
 			}
 			time.Sleep(time.Millisecond)
@@ -594,9 +540,7 @@ func TestAttemptTakenOver(t *testing.T) {
 	id := d.Plan.Groups()[0].ID
 	whole := filepath.Join(t.TempDir(), id)
 	for _, at := range []int{15, 100} {
-		if err := os.Rename(d.DoneDir(id), whole); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Rename(d.DoneDir(id), whole))
 		synctest.Test(t, func(t *testing.T) {
 			slow := newTester(t, d, "slow")
 			rounds := 0
@@ -605,9 +549,9 @@ func TestAttemptTakenOver(t *testing.T) {
 				if rounds++; rounds == at {
 					grow(t, d, id, 2*StaleAfter)
 					b = requireClaim(t, d, id, another("b"), true)
-					if err := rundir.TakeOver(filepath.Join(d.AttemptsDir(id), "slow"), filepath.Join(d.AttemptsDir(id), "b")); err != nil {
-						t.Error(err)
-					}
+					err := rundir.TakeOver(filepath.Join(d.AttemptsDir(id), "slow"),
+						filepath.Join(d.AttemptsDir(id), "b"))
+					expect.That(t, err == nil, "%v", err)
 				}
 				if at < 100 {
 					time.Sleep(time.Second)
@@ -617,9 +561,8 @@ func TestAttemptTakenOver(t *testing.T) {
 			go func() { ended <- slow.Work(t.Context(), slow.Options) }()
 			time.Sleep(StaleAfter / 2)
 			synctest.Wait()
-			if rounds < at || rounds > at+7 || slow.noted("") > 0 {
-				t.Errorf("%d rounds, notes %v", rounds, slow.notes)
-			}
+			expect.That(t, rounds >= at && rounds <= at+7 && slow.noted("") <= 0,
+				"%d rounds, notes %v", rounds, slow.notes)
 			if entries, err := os.ReadDir(d.AttemptsDir(id)); err != nil || len(entries) != 1 {
 				t.Errorf("attempts %v, %v", entries, err)
 			}
@@ -631,9 +574,7 @@ func TestAttemptTakenOver(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		if err := os.RemoveAll(d.AttemptsDir(id)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.RemoveAll(d.AttemptsDir(id)))
 	}
 }
 
@@ -643,23 +584,18 @@ func TestWaitForOthers(t *testing.T) {
 	d := planOf(t, small, "run.seeds=[1]")
 	synctest.Test(t, func(t *testing.T) {
 		x := newTester(t, d, "b")
-		if err := os.MkdirAll(filepath.Join(d.path, claimsDir), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Join(d.path, claimsDir), 0o777))
 		id := d.Plan.Groups()[0].ID
 		requireClaim(t, d, id, another("a"), true)
 		ended := make(chan error, 1)
 		go func() { ended <- x.Work(t.Context(), x.Options) }()
 		time.Sleep(10 * StaleAfter)
 		requireWorker(t, d, id, "a")
-		if n := x.groupsDone(); n != len(d.Plan.Groups())-1 {
-			t.Errorf("%d groups are done", n)
-		}
+		n := x.groupsDone()
+		expect.That(t, n == len(d.Plan.Groups())-1, "%d groups are done", n)
 		grow(t, d, id, 2*StaleAfter)
 		then := time.Now()
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, <-ended)
 		if waited := time.Since(then); waited > 2*lastPoll || x.groupsDone() != len(d.Plan.Groups()) {
 			t.Errorf("after %v %d groups are done", waited, x.groupsDone())
 		}

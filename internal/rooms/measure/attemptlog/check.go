@@ -9,7 +9,7 @@ import (
 	"fedsim/internal/tools/orderstat"
 )
 
-// check reports what cannot be true of a run, and notes what is unusual.
+// check reports corrupt data of a run, and notes unusual data.
 func (b *builder) check(r *Run) {
 	rounds := r.Rounds()
 	b.checkClocks(r, rounds)
@@ -27,10 +27,12 @@ func (b *builder) checkClocks(r *Run, rounds [][]*Attempt) {
 	for i := range r.Attempts {
 		a := &r.Attempts[i]
 		if a.Seen < a.Sent {
-			b.wrong(a.File, a.Line, "seen_s", number(a.Seen), fmt.Sprintf("must be at least sent_s = %s: the server's clock runs backward", number(a.Sent)))
+			b.wrong(a.File, a.Line, "seen_s", number(a.Seen),
+				fmt.Sprintf("must be at least sent_s = %s: the server's clock runs backward", number(a.Sent)))
 		}
 		if a.ReplyFirst < a.Sent || a.ReplyFirst > a.Seen {
-			b.wrong(a.File, a.Line, "reply_first_s", number(a.ReplyFirst), fmt.Sprintf("must be from sent_s = %s to seen_s = %s", number(a.Sent), number(a.Seen)))
+			b.wrong(a.File, a.Line, "reply_first_s", number(a.ReplyFirst),
+				fmt.Sprintf("must be from sent_s = %s to seen_s = %s", number(a.Sent), number(a.Seen)))
 		}
 		if (a.Outcome == Taken || a.Outcome == Late) && !a.Responded() {
 			b.wrong(a.File, a.Line, "outcome", string(a.Outcome), "must be failed or lost, or seen_s must be there")
@@ -42,7 +44,8 @@ func (b *builder) checkClocks(r *Run, rounds [][]*Attempt) {
 	for i := 1; i < len(rounds); i++ {
 		if now, before := rounds[i][0], rounds[i-1][0]; now.Sent < before.Sent {
 			b.wrong(now.File, now.Line, "sent_s", number(now.Sent), fmt.Sprintf(
-				"must be at least %s, when round %d began: the server's clock runs backward (at midnight? write seconds since the start of the run)", number(before.Sent), before.Round))
+				"must be at least %s, when round %d began: the server's clock runs backward (at midnight? write "+
+					"seconds since the start of the run)", number(before.Sent), before.Round))
 			return
 		}
 	}
@@ -69,7 +72,8 @@ func (b *builder) checkTwice(rounds [][]*Attempt) {
 			x, y := own[i-1], own[i]
 			if x.Client == y.Client && x.Kind == y.Kind && (y.Sent < x.Seen || y.Sent == x.Sent) {
 				b.wrong(y.File, y.Line, "client", y.Client, fmt.Sprintf(
-					"must have one row for an attempt: %s has its attempt in round %d, too", place(x.File, x.Line).File, x.Round))
+					"must have one row for an attempt: %s has its attempt in round %d, too", place(x.File, x.Line).File,
+					x.Round))
 			}
 			if b.full() {
 				return
@@ -106,20 +110,26 @@ func (b *builder) checkUnits(r *Run) {
 	case !(total > 0) || sum == 0:
 	case largest > 30*total:
 		b.wrong(r.File, r.Attempts[0].Line, name, number(largest)+" (median)", fmt.Sprintf(
-			"attempts take %s from sent_s to seen_s: is the column in milliseconds, a factor of 1000? write seconds", number(total)))
-	case total > 300*sum && total < 3000*sum && !math.IsNaN(median(r.Attempts, func(a *Attempt) float64 { return a.Compute })):
-		b.note("%s: seen_s - sent_s is %s in the median, the durations of clients add up to %s: suspected milliseconds in sent_s and seen_s, a factor of 1000",
+			"attempts take %s from sent_s to seen_s: is the column in milliseconds, a factor of 1000? write seconds",
+			number(total)))
+	case total > 300*sum && total < 3000*sum &&
+		!math.IsNaN(median(r.Attempts, func(a *Attempt) float64 { return a.Compute })):
+		b.note("%s: seen_s - sent_s is %s in the median, the durations of clients add up to %s: "+
+			"suspected milliseconds in sent_s and seen_s, a factor of 1000",
 			r.Name, number(total), number(sum))
 	}
-	b.suspectRate(r, "down_mbps", "receive_s", func(a *Attempt) float64 { return a.Receive * a.DownMbps * 1e6 / (8 * a.BytesDown) })
-	b.suspectRate(r, "up_mbps", "seen_s - reply_first_s", func(a *Attempt) float64 { return (a.Seen - a.ReplyFirst) * a.UpMbps * 1e6 / (8 * a.BytesUp) })
+	b.suspectRate(r, "down_mbps", "receive_s",
+		func(a *Attempt) float64 { return a.Receive * a.DownMbps * 1e6 / (8 * a.BytesDown) })
+	b.suspectRate(r, "up_mbps", "seen_s - reply_first_s",
+		func(a *Attempt) float64 { return (a.Seen - a.ReplyFirst) * a.UpMbps * 1e6 / (8 * a.BytesUp) })
 }
 
 // suspectRate notes a nominal rate that differs by about 1000 from that of transfers. ratio is the
 // duration of a transfer divided by the one that the nominal rate implies.
 func (b *builder) suspectRate(r *Run, rate, duration string, ratio func(*Attempt) float64) {
 	if m := median(r.Attempts, ratio); m > 300 && m < 3000 || m > 1./3000 && m < 1./300 {
-		b.note("%s: %s takes %s times what %s implies: suspected mixed units, a factor of 1000 (rates are in 10^6 bit/s, sizes in bytes, times in seconds)",
+		b.note("%s: %s takes %s times what %s implies: suspected mixed units, a factor of 1000 (rates are in 10^6 "+
+			"bit/s, sizes in bytes, times in seconds)",
 			r.Name, duration, number(m), rate)
 	}
 }
@@ -155,7 +165,8 @@ func (b *builder) noteGaps(r *Run, rounds [][]*Attempt) {
 		}
 	}
 	if missing > 0 {
-		b.note("%s: round %d has no rows%s: an empty round is not fitted", r.Name, first, map[bool]string{true: fmt.Sprintf(", like %d others", missing-1)}[missing > 1])
+		b.note("%s: round %d has no rows%s: an empty round is not fitted", r.Name, first,
+			map[bool]string{true: fmt.Sprintf(", like %d others", missing-1)}[missing > 1])
 	}
 	slices.Sort(times)
 	slices.Sort(lengths)
@@ -165,7 +176,8 @@ func (b *builder) noteGaps(r *Run, rounds [][]*Attempt) {
 	}
 	for i := 1; i < len(times); i++ {
 		if gap := times[i] - times[i-1]; gap > limit {
-			b.note("%s: nothing happens for %s s from %s on: a suspended machine? attempts across the gap count as outliers", r.Name, number(gap), number(times[i-1]))
+			b.note("%s: nothing happens for %s s from %s on: a suspended machine? attempts across the gap count as "+
+				"outliers", r.Name, number(gap), number(times[i-1]))
 			return
 		}
 	}

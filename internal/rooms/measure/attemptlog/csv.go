@@ -214,7 +214,7 @@ func unknownColumn(name string, header []string) string {
 	}
 	text := config.UnknownName("column", name, name, free)
 	if !strings.Contains(text, "did you mean") {
-		text += " (docs/observe.md lists the columns; put other values into another file)"
+		text += " (docs/real.md lists the columns; put other values into another file)"
 	}
 	return text
 }

@@ -2,8 +2,8 @@
 // client, with bytes, work, instants on the server's clock, and durations on the client's clock.
 // Clocks of clients are never compared with the server's.
 //
-// [Read] reads files of csv and parquet in the layout of [Columns] (docs/observe.md), and a few
+// [Read] reads files of csv and parquet in the layout of [Columns] (docs/real.md), and a few
 // other layouts, which it recognizes by their header. Its errors name file, line and column.
 //
-// The package must not know what is fitted to a log.
+// The package must not know which models are fitted to a log.
 package attemptlog

@@ -25,8 +25,10 @@ type layout struct {
 
 var layouts = []layout{
 	{has: []string{"first_byte_s", "download_s", "upload_start_s", "reply_seen_s"}, start: startRig, row: rigRow},
-	{has: []string{"pushed_s", "received_s", "fetched_s", "work_start_s", "reply_sent_s"}, start: startFlower, row: flowerRow, finish: finishFlower},
-	{has: []string{"device", "downlink_s", "compute_s", "uplink_s", "response_s"}, start: startDevices, row: devicesRow, finish: finishDevices},
+	{has: []string{"pushed_s", "received_s", "fetched_s", "work_start_s", "reply_sent_s"}, start: startFlower,
+		row: flowerRow, finish: finishFlower},
+	{has: []string{"device", "downlink_s", "compute_s", "uplink_s", "response_s"}, start: startDevices, row: devicesRow,
+		finish: finishDevices},
 }
 
 // rig is the first comment of a log with download_s and upload_start_s: a configuration in JSON.
@@ -52,7 +54,9 @@ func startRig(t *table, found []comment) error {
 		return config.Errors{{Place: place(t.path, 1), Text: "must be a comment with the configuration in JSON"}}
 	}
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(found[0].text, "#")), c); err != nil {
-		return config.Errors{{Place: place(t.path, found[0].line), Text: fmt.Sprintf("must have the configuration in JSON: %v", err)}}
+		return config.Errors{
+			{Place: place(t.path, found[0].line), Text: fmt.Sprintf("must have the configuration in JSON: %v", err)},
+		}
 	}
 	t.state = c
 	return nil
@@ -139,7 +143,10 @@ func startFlower(t *table, found []comment) error {
 		}
 	}
 	if math.IsNaN(f.bytes) || len(f.polls) == 0 {
-		return config.Errors{{Place: config.Place{File: t.path}, Text: `must have comments with "model N MB" and "server polls a round (start:end:replies)"`}}
+		return config.Errors{
+			{Place: config.Place{File: t.path},
+				Text: `must have comments with "model N MB" and "server polls a round (start:end:replies)"`},
+		}
 	}
 	t.state = f
 	return nil
@@ -163,8 +170,8 @@ func flowerRow(t *table, a *Attempt) (string, bool) {
 	return "", true
 }
 
-// finishFlower finds the idle times of clients, and the poll of the server that sees each reply: polls see replies in the order
-// in which these were sent.
+// finishFlower finds the idle times of clients, and the poll of the server that sees each reply: polls see replies in
+// the order in which these were sent.
 func finishFlower(t *table) {
 	f := t.state.(*flower)
 	previous := map[string]float64{} // end of the previous reply, by client
@@ -193,7 +200,8 @@ func finishFlower(t *table) {
 			}
 		}
 		if next < len(round) {
-			t.problems.Add(config.Place{File: t.path}, fmt.Sprintf("round %d: the polls of the server see %d of %d replies", k, next, len(round)))
+			t.problems.Add(config.Place{File: t.path},
+				fmt.Sprintf("round %d: the polls of the server see %d of %d replies", k, next, len(round)))
 		}
 	}
 }
@@ -229,7 +237,8 @@ func devicesRow(t *table, a *Attempt) (string, bool) {
 		s.seen[run] = true
 	}
 	if round < s.round {
-		t.wrong(t.path, t.line, "round", strconv.Itoa(round), fmt.Sprintf("comes after %d: rounds of a run must be in order", s.round))
+		t.wrong(t.path, t.line, "round", strconv.Itoa(round),
+			fmt.Sprintf("comes after %d: rounds of a run must be in order", s.round))
 	}
 	if round != s.round {
 		s.round, s.start = round, s.end

@@ -14,7 +14,7 @@ import (
 // Log is a set of runs of a federation.
 type Log struct {
 	Runs []*Run // in the order in which the files name them
-	// Notes are sentences about what is unusual in the log, such as a suspended machine.
+	// Notes are sentences about unusual data of the log, such as a suspended machine.
 	Notes []string
 }
 
@@ -187,5 +187,5 @@ func place(path string, line int) config.Place {
 	return config.Place{File: fmt.Sprintf("%s:%d", path, line)}
 }
 
-// full reports whether so many problems are known that reading more is of no use.
+// full reports whether the limit on problems is reached, so that reading ends.
 func (b *builder) full() bool { return len(b.problems) > 20 }

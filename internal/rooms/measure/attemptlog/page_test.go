@@ -6,17 +6,17 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of columns in docs/observe.md")
+var update = flag.Bool("update", false, "rewrite the table of columns in docs/real.md")
 
 // The page has the table of columns.
 func TestPage(t *testing.T) {
-	const path, begin, end = "../../../../docs/observe.md", "<!-- columns: go test ./internal/rooms/measure/attemptlog -run Page -update -->\n", "<!-- end -->"
-	source, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	const path, begin, end = "../../../../docs/real.md",
+		"<!-- columns: go test ./internal/rooms/measure/attemptlog -run Page -update -->\n", "<!-- end -->"
+	source := expect.Value(os.ReadFile(path))(t)
 	var b strings.Builder
 	b.WriteString("| column | unit | meaning |\n|---|---|---|\n")
 	for _, c := range Columns {
@@ -33,9 +33,7 @@ func TestPage(t *testing.T) {
 		t.Fatalf("%s has no place for the columns", path)
 	case old == b.String():
 	case *update:
-		if err := os.WriteFile(path, []byte(before+begin+b.String()+end+after), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(path, []byte(before+begin+b.String()+end+after), 0o666))
 	default:
 		t.Errorf("%s is out of date: run go test ./internal/rooms/measure/attemptlog -run Page -update", path)
 	}

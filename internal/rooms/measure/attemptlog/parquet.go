@@ -47,7 +47,8 @@ func (b *builder) readParquet(path string) (err error) {
 	var header []string
 	var places []int
 	for i, c := range f.Root().Columns() {
-		if slices.Contains(index, c.Name()) && !slices.ContainsFunc(Columns, func(own Column) bool { return own.Name == c.Name() }) {
+		if slices.Contains(index, c.Name()) &&
+			!slices.ContainsFunc(Columns, func(own Column) bool { return own.Name == c.Name() }) {
 			continue
 		}
 		if !c.Leaf() || c.MaxRepetitionLevel() > 0 {
@@ -63,7 +64,8 @@ func (b *builder) readParquet(path string) (err error) {
 	cells := make([]string, len(header))
 	for i, group := range f.RowGroups() {
 		for _, place := range places {
-			if err := parquetrows.CheckPages(file, info.Size(), &f.Metadata().RowGroups[i].Columns[place].MetaData); err != nil {
+			if err := parquetrows.CheckPages(file, info.Size(),
+				&f.Metadata().RowGroups[i].Columns[place].MetaData); err != nil {
 				return fmt.Errorf("column %s: %w", header[slices.Index(places, place)], err)
 			}
 		}

@@ -21,8 +21,8 @@ type ending struct {
 // round, if it does not wait for others meanwhile.
 const mostIdle = 0.1
 
-// endings returns how the rounds of training ended. A response that is late, or complete after the next round has begun,
-// was not waited for; nor was one that is lost, if the next round follows soon after the last response taken.
+// endings returns how the rounds of training ended. A response that is late, or complete after the next round has
+// begun, was not waited for; nor was one that is lost, if the next round follows soon after the last response taken.
 func endings(rounds [][]*Attempt) (all []ending) {
 	for i, round := range rounds {
 		e := ending{length: math.NaN()}
@@ -96,7 +96,8 @@ func suggested(all []ending) string {
 	n, _ := most(asked, 0, 0)
 	switch {
 	case n == 1:
-		return "its rounds of one client suggest " + setting("federation.protocol", "asynchronous") + "; without it, predictions wait for all"
+		return "its rounds of one client suggest " + setting("federation.protocol", "asynchronous") +
+			"; without it, predictions wait for all"
 	case even && len(lengths) > 1:
 		return fmt.Sprintf("its rounds suggest %s and %s; without them, predictions wait for all",
 			setting("federation.protocol", "deadline"), setting("federation.deadline_s", rounded(length)))
@@ -129,15 +130,17 @@ type transfers struct {
 }
 
 var bothDirections = []transfers{
-	{"down", "network.server_down_mbps", func(a *Attempt) float64 { return a.BytesDown }, func(a *Attempt) (from, to float64) {
-		return a.Sent, a.Sent + a.Receive
-	}},
-	{"up", "network.server_up_mbps", func(a *Attempt) float64 { return a.BytesUp }, func(a *Attempt) (from, to float64) {
-		if !math.IsNaN(a.ReplyFirst) {
-			return a.ReplyFirst, a.Seen
-		}
-		return a.Seen - a.Reply, a.Seen
-	}},
+	{"down", "network.server_down_mbps", func(a *Attempt) float64 { return a.BytesDown },
+		func(a *Attempt) (from, to float64) {
+			return a.Sent, a.Sent + a.Receive
+		}},
+	{"up", "network.server_up_mbps", func(a *Attempt) float64 { return a.BytesUp },
+		func(a *Attempt) (from, to float64) {
+			if !math.IsNaN(a.ReplyFirst) {
+				return a.ReplyFirst, a.Seen
+			}
+			return a.Seen - a.Reply, a.Seen
+		}},
 }
 
 // A shared link is suspected if transfers of clients that begin while others transfer are slower than their equal ones
@@ -166,15 +169,17 @@ func (b *builder) noteShared(r *Run) {
 		}
 		n := float64(len(rates))
 		if m := orderstat.Median(rates); m <= mostShared && below-float64(n/2) >= leastZ*math.Sqrt(n)/2 {
-			b.note("%s: transfers %s have %.0f %% of their rate while other clients transfer: do clients share a link? "+
-				"Name its capacity, #! %s; otherwise each client is fitted a slower link of its own", r.Name, d.name, 100*m, d.key)
+			b.note(
+				"%s: transfers %s have %.0f %% of their rate while other clients transfer: do clients share a link? "+
+					"Name its capacity, #! %s; otherwise each client is fitted a slower link of its own", r.Name,
+				d.name, 100*m, d.key)
 		}
 	}
 }
 
 // besideOthers returns the rates of transfers that begin while others transfer, as multiples of the median rate of the
 // client's transfers of as many bytes that begin alone.
-func (d *transfers) besideOthers(r *Run) (rates []float64) {
+func (tr *transfers) besideOthers(r *Run) (rates []float64) {
 	type size struct {
 		client string
 		bytes  float64
@@ -187,9 +192,9 @@ func (d *transfers) besideOthers(r *Run) (rates []float64) {
 	var begins, ends []float64
 	for i := range r.Attempts {
 		a := &r.Attempts[i]
-		if from, to := d.window(a); to > from && d.bytes(a) > 0 {
+		if from, to := tr.window(a); to > from && tr.bytes(a) > 0 {
 			begins, ends = append(begins, from), append(ends, to)
-			all = append(all, transfer{size{a.Client, d.bytes(a)}, from, d.bytes(a) / (to - from)})
+			all = append(all, transfer{size{a.Client, tr.bytes(a)}, from, tr.bytes(a) / (to - from)})
 		}
 	}
 	slices.Sort(begins)

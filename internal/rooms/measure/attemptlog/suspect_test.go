@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // rounds writes a log of ten rounds of five clients. Client k responds after 1 + k + wobble seconds. A round ends after
@@ -40,22 +42,24 @@ func TestRoundsThatEndEarly(t *testing.T) {
 	for h := range 6 {
 		alone += fmt.Sprintf("%d,%d,100,100,%d,%g\n", h, h%3, h, float64(h)+2.5)
 	}
-	const first = `suggest #! federation.protocol = "first", #! federation.clients_per_round = 3 and #! federation.over_selection = 1.67;`
+	const first = `suggest #! federation.protocol = "first", #! federation.clients_per_round = 3 and #! ` +
+		`federation.over_selection = 1.67;`
 	for name, c := range map[string]struct{ text, want string }{
-		"all are waited for":     {rounds("", all, true), ""},
-		"the third ends a round": {rounds("", third, true), "10 of 10 rounds end before all responses have arrived, and no line with #! names the protocol: its rounds " + first},
-		"the others are lost":    {rounds("", third, false), first},
-		"a deadline":             {rounds("", func(int) float64 { return 3.5 }, false), `suggest #! federation.protocol = "deadline" and #! federation.deadline_s = 3.51;`},
-		"it is named":            {rounds("#! federation.protocol = \"first\"\n", third, true), ""},
-		"one after another":      {alone, `suggest #! federation.protocol = "asynchronous"`},
-		"lost, and waited for":   {strings.ReplaceAll(rounds("", all, true), "4,taken", "4,failed"), ""},
+		"all are waited for": {rounds("", all, true), ""},
+		"the third ends a round": {rounds("", third, true),
+			"10 of 10 rounds end before all responses have arrived, and no line with #! names the protocol: " +
+				"its rounds " + first},
+		"the others are lost": {rounds("", third, false), first},
+		"a deadline": {rounds("", func(int) float64 { return 3.5 }, false),
+			`suggest #! federation.protocol = "deadline" and #! federation.deadline_s = 3.51;`},
+		"it is named":          {rounds("#! federation.protocol = \"first\"\n", third, true), ""},
+		"one after another":    {alone, `suggest #! federation.protocol = "asynchronous"`},
+		"lost, and waited for": {strings.ReplaceAll(rounds("", all, true), "4,taken", "4,failed"), ""},
 		"irregular": {rounds("", func(h int) float64 { return 2 + float64(h%3) }, true),
 			"predictions wait for all; name the protocol"},
 	} {
 		log, err := Read(file(t, "log.csv", c.text))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		expect.Must(t, err == nil, "%s: %v", name, err)
 		if notes := strings.Join(log.Notes, "\n"); c.want == "" && notes != "" || !strings.Contains(notes, c.want) {
 			t.Errorf("%s: notes %q, want %q", name, notes, c.want)
 		}
@@ -66,16 +70,15 @@ func TestRoundsThatEndEarly(t *testing.T) {
 func TestServersThatWaitForLostResponses(t *testing.T) {
 	text := "round,client,bytes_down,bytes_up,sent_s,seen_s,outcome\n"
 	for h := range 8 {
-		text += fmt.Sprintf("%d,a,100,100,%d,%d,taken\n%d,b,100,100,%d,,lost\n%d,c,100,100,%d,,failed\n", h, 60*h, 60*h+2, h, 60*h, h, 60*h)
+		text += fmt.Sprintf("%d,a,100,100,%d,%d,taken\n%d,b,100,100,%d,,lost\n%d,c,100,100,%d,,failed\n", h, 60*h,
+			60*h+2, h, 60*h, h, 60*h)
 	}
 	log, err := Read(file(t, "log.csv", text))
-	if err != nil || len(log.Notes) > 0 {
-		t.Errorf("notes %q, %v", log.Notes, err)
-	}
+	expect.That(t, err == nil && len(log.Notes) == 0, "notes %q, %v", log.Notes, err)
 }
 
-// Uplinks of two clients of 10 Mbit/s, 1 MB each, on a link of the given capacity: pairs of transfers begin 0.1 s apart,
-// or far apart.
+// Uplinks of two clients of 10 Mbit/s, 1 MB each, on a link of the given capacity: pairs of transfers begin 0.1 s
+// apart, or far apart.
 func TestTransfersOnASharedLink(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings string
@@ -111,11 +114,8 @@ func TestTransfersOnASharedLink(t *testing.T) {
 			at += 10
 		}
 		log, err := Read(file(t, "log.csv", text))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if got := strings.Contains(strings.Join(log.Notes, "\n"), "do clients share a link?"); got != c.want {
-			t.Errorf("%s: notes %q", name, log.Notes)
-		}
+		expect.Must(t, err == nil, "%s: %v", name, err)
+		got := strings.Contains(strings.Join(log.Notes, "\n"), "do clients share a link?")
+		expect.That(t, got == c.want, "%s: notes %q", name, log.Notes)
 	}
 }

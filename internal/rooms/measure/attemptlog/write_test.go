@@ -11,6 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"fedsim/config"
+	"fedsim/internal/tools/expect"
 )
 
 // writeCSV writes runs with equal settings in the layout of Columns, without columns that have no
@@ -18,7 +19,8 @@ import (
 func writeCSV(w io.Writer, runs ...*Run) error {
 	if len(runs) > 0 {
 		for _, s := range runs[0].Settings {
-			if _, err := fmt.Fprintf(w, "%s %s = %s\n", settingMark, s.Path, config.Literal(s.Value.Value())); err != nil {
+			if _, err := fmt.Fprintf(w, "%s %s = %s\n", settingMark, s.Path,
+				config.Literal(s.Value.Value())); err != nil {
 				return err
 			}
 		}
@@ -93,13 +95,11 @@ func TestMissingValuesOfParquet(t *testing.T) {
 		"0.25": parquet.ValueOf(0.25),
 		"NaN":  parquet.ValueOf("NaN"),
 	} {
-		if got := text(&v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
+		got := text(&v)
+		expect.That(t, got == want, "%v: %q, want %q", v, got, want)
 	}
 	for _, v := range []parquet.Value{parquet.ValueOf(float32(math.NaN())), parquet.NullValue()} {
-		if got := text(&v); got != "" {
-			t.Errorf("%v: %q, want nothing", v, got)
-		}
+		got := text(&v)
+		expect.That(t, got == "", "%v: %q, want nothing", v, got)
 	}
 }

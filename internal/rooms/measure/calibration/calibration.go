@@ -143,7 +143,9 @@ func Fit(log *attemptlog.Log, o Options) (*Calibration, error) {
 	case len(t.rows) == 0:
 		return nil, fmt.Errorf("%w: the log has no attempt of kind %s", ErrTooShort, attemptlog.Train)
 	case len(t.rows) == 1:
-		return nil, fmt.Errorf("%w: the log has one attempt: record at least two rounds, better three runs with two sizes of model, two numbers of steps and two batch sizes", ErrTooShort)
+		return nil,
+			fmt.Errorf("%w: the log has one attempt: record at least two rounds, better three runs with two sizes of "+
+				"model, two numbers of steps and two batch sizes", ErrTooShort)
 	}
 	p := newPlan(t)
 	c := p.calibrate(nil)
@@ -186,10 +188,10 @@ type term struct {
 }
 
 // terms returns the constants.
-func (k *Constants) terms() []term {
+func (c *Constants) terms() []term {
 	return []term{
-		{"task_overhead_s", "", &k.TaskOverheadS}, {"step_overhead_s", "", &k.StepOverheadS},
-		{"traffic_s_per_gb", "", &k.TrafficSPerGB}, {"gflops", "", &k.GFLOPS},
+		{"task_overhead_s", "", &c.TaskOverheadS}, {"step_overhead_s", "", &c.StepOverheadS},
+		{"traffic_s_per_gb", "", &c.TrafficSPerGB}, {"gflops", "", &c.GFLOPS},
 	}
 }
 

@@ -22,12 +22,15 @@ func (p *plan) describe(c *Calibration) {
 	p.setFaults(c)
 	c.listMissing()
 	if p.counted {
-		c.Notes = append(c.Notes, "The log has no FLOPs: a row of an epoch counts as one FLOP, so that rates are rows a second.")
+		c.Notes = append(c.Notes,
+			"The log has no FLOPs: a row of an epoch counts as one FLOP, so that rates are rows a second.")
 	}
 	for r := range p.runs {
 		for k := range directions {
 			if p.sharesLink(r, &directions[k]) {
-				c.Notes = append(c.Notes, fmt.Sprintf("%s: its transfers %s share a link and are not fitted.", p.runs[r].Name, directions[k].name))
+				c.Notes = append(c.Notes,
+					fmt.Sprintf("%s: its transfers %s share a link and are not fitted.", p.runs[r].Name,
+						directions[k].name))
 			}
 		}
 	}
@@ -131,7 +134,7 @@ func (p *plan) setFaults(c *Calibration) {
 	c.Faults.Drop, c.Faults.Absent = rates(all)
 }
 
-// listMissing lists what is not identified: of classes, and what all share.
+// listMissing lists the terms that are not identified, of classes and of all.
 func (c *Calibration) listMissing() {
 	add := func(scope string, terms ...term) {
 		for _, t := range terms {
@@ -162,7 +165,7 @@ func (c *Calibration) listMissing() {
 	add("", c.Faults.terms()...)
 }
 
-// oneKind notes what no log of this kind tells apart.
+// oneKind notes the terms that no log of this kind identifies.
 func (p *plan) oneKind() (notes []string) {
 	type work struct{ steps, flops, bytes float64 }
 	runs := map[work]int{} // a run that has the work
@@ -176,7 +179,8 @@ func (p *plan) oneKind() (notes []string) {
 		runs[k] = r.run
 	}
 	if len(p.runs) > 1 && !repeated {
-		notes = append(notes, "Every run has its own work: the speed of the day cannot be told from an error of the model. Repeat a run.")
+		notes = append(notes, "Every run has its own work: the speed of the day cannot be told from an error of the "+
+			"model. Repeat a run.")
 	}
 	nominal := slices.ContainsFunc(p.rows, func(r row) bool { return r.GFLOPS > 0 })
 	if nominal {

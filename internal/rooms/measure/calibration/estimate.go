@@ -134,7 +134,8 @@ func (p *plan) setRoundTrips(c *Calibration, count []float64) {
 	case p.byDevice:
 		rests, why = p.latencies(c), "transfers in rows by device contain it: rates have it, with one size of message"
 	case p.polled:
-		rests, why = p.latencies(c), "it is part of the waiting for polls; rates have that of transfers, with one size of message"
+		rests, why = p.latencies(c),
+			"it is part of the waiting for polls; rates have that of transfers, with one size of message"
 	}
 	for i := range c.Clients {
 		c.Clients[i].RTTms = unknown("ms", why)
@@ -191,7 +192,8 @@ func (p *plan) setWaits(c *Calibration, count []float64) {
 	grid(p.clientGrid, &w.ClientPollS, &w.ClientLagS, "idle_s is empty or has no grid")
 	grid(p.serverGrid, &w.ServerPollS, &w.ServerLagS, "seen_s has no grid")
 	const noWait = "column wait_s is empty"
-	w.LaunchPollS = unknown("s", "idle_s to reply_s are not complete, or starts of training have no grid: launch_s has it")
+	w.LaunchPollS = unknown("s",
+		"idle_s to reply_s are not complete, or starts of training have no grid: launch_s has it")
 	if p.launchPoll != nil {
 		w.LaunchPollS = known(p.launchPoll.estimate(count), "s", "there are too few launches")
 	}
@@ -208,7 +210,8 @@ func (p *plan) setWaits(c *Calibration, count []float64) {
 		}
 		w.ColdStartS = unknown("s", "launches take less than 1 ms, or no client has two attempts in a run")
 		if p.hasFirst {
-			w.ColdStartS = known(max(0, p.first.median(count)-p.further.median(count)), "s", "there are too few first attempts")
+			w.ColdStartS = known(max(0, p.first.median(count)-p.further.median(count)), "s",
+				"there are too few first attempts")
 		}
 	}
 	w.RoundGapS = known(p.gaps.median(count), "s", "no two rounds follow each other")

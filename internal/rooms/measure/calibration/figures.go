@@ -22,7 +22,7 @@ const (
 type Figure struct {
 	*plots.Picture
 	Name string // of its files, without extension
-	Text string // what it shows
+	Text string // its caption
 }
 
 // mostSeries is the largest number of clients, or of classes, that differ in color.
@@ -85,15 +85,15 @@ func classNames(classes []string) []string {
 
 // timesOf returns the measured and the predicted times of the parts of an attempt, in the order of
 // parts.
-func (x *index) timesOf(a *attemptlog.Attempt) (measured, predicted [4]float64) {
-	p := x.predict(a)
+func (in *index) timesOf(a *attemptlog.Attempt) (measured, predicted [4]float64) {
+	p := in.predict(a)
 	return [4]float64{a.Receive, a.Compute, directions[1].seconds(a), a.Seen - a.Sent},
 		[4]float64{p.Download, p.Compute, p.Upload, p.Total()}
 }
 
 // panels returns a panel for each part with points. of has the series of each client; place returns
 // the point of a time.
-func (x *index) panels(
+func (in *index) panels(
 	t *table, of []int, series int, which []string, place func(r *row, m, p float64) (x, y float64),
 ) (all []plots.ScatterPanel) {
 	for _, part := range which {
@@ -101,7 +101,7 @@ func (x *index) panels(
 		panel, points := plots.ScatterPanel{Title: part, Points: make([]plots.Points, series)}, 0
 		for i := range t.rows {
 			r := &t.rows[i]
-			measured, predicted := x.timesOf(r.Attempt)
+			measured, predicted := in.timesOf(r.Attempt)
 			if m, p := measured[k], predicted[k]; m > 0 && !math.IsNaN(p) && !math.IsInf(p, 0) {
 				q := &panel.Points[of[r.client]]
 				x, y := place(r, m, p)
@@ -116,17 +116,17 @@ func (x *index) panels(
 	return all
 }
 
-func (x *index) measured(t *table) plots.Scatter {
+func (in *index) measured(t *table) plots.Scatter {
 	names, of := seriesOf(t.clients, t.classes)
 	return plots.Scatter{
 		File: measuredFigure, Title: "Predicted and measured times", XLabel: "measured (s)", YLabel: "predicted (s)",
 		Diagonal: true, Series: names, Note: plots.DiagonalNote,
-		Panels: x.panels(t, of, len(names), parts, func(_ *row, m, p float64) (float64, float64) { return m, p }),
+		Panels: in.panels(t, of, len(names), parts, func(_ *row, m, p float64) (float64, float64) { return m, p }),
 	}
 }
 
 // residuals returns the figure of errors over time, the runs one after the other.
-func (x *index) residuals(t *table) plots.Scatter {
+func (in *index) residuals(t *table) plots.Scatter {
 	names, of := seriesOf(t.clients, t.classes)
 	s := plots.Scatter{
 		File: residualsFigure, Title: "Errors over time", Instants: true, Series: names,
@@ -147,7 +147,7 @@ func (x *index) residuals(t *table) plots.Scatter {
 		end += to - from
 	}
 	place := func(r *row, m, p float64) (float64, float64) { return r.Sent + shift[r.run], 100 * (p/m - 1) }
-	s.Panels = x.panels(t, of, len(names), []string{"compute", "attempt"}, place)
+	s.Panels = in.panels(t, of, len(names), []string{"compute", "attempt"}, place)
 	beyond := 0
 	for i := range s.Panels {
 		beyond += clamp(s.Panels[i].Points)

@@ -10,13 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/expect"
 	"fedsim/plots"
 )
 
 // The figure of times has the point of each part of each attempt, the figure of errors the runs
 // one after the other. Rows of evaluation and parts that were not measured have no points.
 func TestFiguresOfTimes(t *testing.T) {
-	log := parse(`run,round,client,kind,bytes_down,bytes_up,flops,sent_s,reply_first_s,seen_s,receive_s,compute_s,down_mbps,up_mbps
+	log :=
+		parse(
+			`run,round,client,kind,bytes_down,bytes_up,flops,sent_s,reply_first_s,seen_s,receive_s,compute_s,down_mbps,up_mbps
 one,0,a,,1e6,1e6,1e9,100,102,103,1,1,8,8
 one,0,b,,1e6,1e6,1e9,100,103,104,1,2,8,8
 one,1,a,,1e6,1e6,1e9,105,107,108,1,1,8,8
@@ -27,31 +30,26 @@ two,0,a,,1e6,1e6,1e9,7,9.2,10,1,1.25,8,8
 two,0,b,,1e6,1e6,1e9,8,11,12,1,2,8,8
 two,1,a,evaluate,1e6,1e6,1e9,20,22,23,1,9,8,8
 `)
-	c, err := Fit(log, Options{Resamples: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(Fit(log, Options{Resamples: -1}))(t)
 	x, table := c.index(), newTable(log)
 	s := x.measured(table)
 	var titles []string
 	for _, p := range s.Panels {
 		titles = append(titles, p.Title)
 	}
-	if !slices.Equal(titles, parts) || !slices.Equal(s.Series, []string{"a", "b"}) {
-		t.Fatalf("panels %q, series %q", titles, s.Series)
-	}
+	expect.Must(t, slices.Equal(titles, parts) && slices.Equal(s.Series, []string{"a", "b"}),
+		"panels %q, series %q", titles, s.Series)
 	a, b := &log.Runs[1].Attempts[0], s.Panels[1].Points[1]
-	if got, want := s.Panels[1].Points[0].Y[3], c.index().predict(a).Compute; s.Panels[1].Points[0].X[3] != 1.25 || got != want {
+	if got, want := s.Panels[1].Points[0].Y[3], c.index().predict(a).Compute; s.Panels[1].Points[0].X[3] != 1.25 ||
+		got != want {
 		t.Errorf("the last computation of a is %g for %g, want %g for 1.25", got, s.Panels[1].Points[0].X[3], want)
 	}
-	if !slices.Equal(b.X, []float64{2, 2, 2}) {
-		t.Errorf("computations of b: %v, want all but that of round 2 of run one", b.X)
-	}
+	expect.That(t, slices.Equal(b.X, []float64{2, 2, 2}),
+		"computations of b: %v, want all but that of round 2 of run one", b.X)
 	// Run one takes 14 s, from 100 to 114. Run two begins with its message at 7.
 	s = x.residuals(table)
-	if len(s.Panels) != 2 || s.Parts[1] != (plots.ScatterPart{Name: "two", Begin: 14}) {
-		t.Fatalf("panels %d, parts %v", len(s.Panels), s.Parts)
-	}
+	expect.Must(t, len(s.Panels) == 2 && s.Parts[1] == (plots.ScatterPart{Name: "two", Begin: 14}),
+		"panels %d, parts %v", len(s.Panels), s.Parts)
 	if q := s.Panels[1].Points[1]; !slices.Equal(q.X, []float64{0, 5, 10, 15}) {
 		t.Errorf("attempts of b begin at %v, want 0, 5, 10, 15", q.X)
 	}
@@ -80,7 +78,8 @@ func TestSeries(t *testing.T) {
 		{clients(9, 9), strings.Fields("a b c d e f g h i"), "9 clients", make([]int, 9)},
 	} {
 		if names, of := seriesOf(c.clients, c.classes); strings.Join(names, " ") != c.names || !slices.Equal(of, c.of) {
-			t.Errorf("%d clients of %d classes: %q %v, want %s %v", len(c.clients), len(c.classes), names, of, c.names, c.of)
+			t.Errorf("%d clients of %d classes: %q %v, want %s %v", len(c.clients), len(c.classes), names, of, c.names,
+				c.of)
 		}
 	}
 }
@@ -102,7 +101,8 @@ func TestOutliersAtTheEdge(t *testing.T) {
 func TestFigureOfTheFleet(t *testing.T) {
 	client := func(name, class string, gflops float64) Client {
 		k := Client{Name: name, Class: class}
-		for _, v := range []*Value{&k.TaskOverheadS, &k.StepOverheadS, &k.TrafficSPerGB, &k.DownMbps, &k.UpMbps, &k.RTTms} {
+		for _, v := range []*Value{&k.TaskOverheadS, &k.StepOverheadS, &k.TrafficSPerGB, &k.DownMbps, &k.UpMbps,
+			&k.RTTms} {
 			*v = unknown("", "no")
 		}
 		k.StepOverheadS = known(0, "", "")
@@ -115,14 +115,16 @@ func TestFigureOfTheFleet(t *testing.T) {
 	if len(s.Panels) != 1 || s.Panels[0].Title != "speed (GFLOP/s)" || !slices.Equal(s.Names, []string{"a", "b"}) {
 		t.Fatalf("names %q, panels %+v", s.Names, s.Panels)
 	}
-	if q := s.Panels[0].Points[1]; q.X[0] != 2 || q.Y[0] != 0 || q.Low[0] != 1 || q.High[0] != 4 || s.Note != "bars: 95 % intervals" {
+	if q := s.Panels[0].Points[1]; q.X[0] != 2 || q.Y[0] != 0 || q.Low[0] != 1 || q.High[0] != 4 ||
+		s.Note != "bars: 95 % intervals" {
 		t.Errorf("points of class slow: %+v; note %q", q, s.Note)
 	}
 	for range 24 {
 		c.Clients = append(c.Clients, client("more", "fast", 4))
 	}
 	s = c.distributions()
-	if q := s.Panels[0].Points[0]; s.Names != nil || s.Note != "" || !slices.Equal(q.X, []float64{4, 4, 8}) || !slices.Equal(q.Y, []float64{0, 96, 100}) || q.Low != nil {
+	if q := s.Panels[0].Points[0]; s.Names != nil || s.Note != "" || !slices.Equal(q.X, []float64{4, 4, 8}) ||
+		!slices.Equal(q.Y, []float64{0, 96, 100}) || q.Low != nil {
 		t.Errorf("names %q, note %q, points of class fast: %+v", s.Names, s.Note, q)
 	}
 	c.RowsAsFLOPs = true
@@ -136,39 +138,26 @@ func TestFigureOfTheFleet(t *testing.T) {
 func TestFiguresOfADirectory(t *testing.T) {
 	w := draw(3)
 	log := w.log(3, 3, calibrationRuns...)
-	c, err := Fit(log, Options{Resamples: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(Fit(log, Options{Resamples: 10}))(t)
 	var first map[string][]byte
 	dir := filepath.Join(t.TempDir(), "cal")
 	for range 2 {
-		figures, err := c.Figures(log)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Write(dir, log, Results{Figures: figures}, true); err != nil {
-			t.Fatal(err)
-		}
+		figures := expect.Value(c.Figures(log))(t)
+		expect.NoError(t, c.Write(dir, log, Results{Figures: figures}, true))
 		files := map[string][]byte{}
 		for _, name := range []string{"measured", "residuals", "fleet"} {
 			for _, extension := range plots.Extensions {
-				text, err := os.ReadFile(filepath.Join(dir, FiguresDir, name+extension))
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := expect.Value(os.ReadFile(filepath.Join(dir, FiguresDir, name+extension)))(t)
 				files[name+extension] = text
-				if first != nil && !bytes.Equal(text, first[name+extension]) {
-					t.Errorf("%s has other bytes", name+extension)
-				}
+				expect.That(t, first == nil || bytes.Equal(text, first[name+extension]),
+					"%s has other bytes", name+extension)
 			}
 		}
 		first = files
 	}
-	if err := os.WriteFile(filepath.Join(dir, FiguresDir, "mine.png"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Write(dir, log, Results{}, true); !errors.Is(err, ErrExists) || !strings.Contains(err.Error(), "holds "+filepath.Join(FiguresDir, "mine.png")) {
+	expect.NoError(t, os.WriteFile(filepath.Join(dir, FiguresDir, "mine.png"), nil, 0o666))
+	if err := c.Write(dir, log, Results{}, true); !errors.Is(err, ErrExists) ||
+		!strings.Contains(err.Error(), "holds "+filepath.Join(FiguresDir, "mine.png")) {
 		t.Errorf("a directory with another figure: %v", err)
 	}
 }

@@ -68,7 +68,8 @@ func (c *Calibration) Write(dir string, log *attemptlog.Log, r Results, force bo
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(made)) }()
 	for _, f := range files {
-		if err := atomicfile.WriteIn(made, f.name, func(w io.Writer) error { _, err := io.WriteString(w, f.text); return err }); err != nil {
+		if err := atomicfile.WriteIn(made, f.name,
+			func(w io.Writer) error { _, err := io.WriteString(w, f.text); return err }); err != nil {
 			return err
 		}
 	}
@@ -77,7 +78,7 @@ func (c *Calibration) Write(dir string, log *attemptlog.Log, r Results, force bo
 			return err
 		}
 	}
-	if err := checkScenario(filepath.Join(made, ScenarioFile), largestRun(log)); err != nil {
+	if err := checkScenario(filepath.Join(made, ScenarioFile), Base(log)); err != nil {
 		return err
 	}
 	if force {
@@ -91,7 +92,7 @@ func (c *Calibration) Write(dir string, log *attemptlog.Log, r Results, force bo
 	return atomicfile.SyncDir(filepath.Dir(dir))
 }
 
-// checkScenario reports what is wrong with a scenario, which can only be the settings of its run.
+// checkScenario reports all errors of a scenario, which can only be in the settings of its run.
 func checkScenario(path string, run *attemptlog.Run) error {
 	_, err := scenario.Load(path, nil)
 	problems, ok := errors.AsType[config.Errors](err)
@@ -121,7 +122,11 @@ func Read(dir string) (*Calibration, error) {
 		return nil, wrong("is no calibration: " + err.Error())
 	}
 	if c.Format != formats.Calibration || len(c.Clients) == 0 || len(c.Classes) == 0 {
-		return nil, wrong(fmt.Sprintf("has format %d with %d clients: must have format %d and clients; run fedsim calibrate again", c.Format, len(c.Clients), formats.Calibration))
+		return nil,
+			wrong(
+				fmt.Sprintf(
+					"has format %d with %d clients: must have format %d and clients; run fedsim calibrate again",
+					c.Format, len(c.Clients), formats.Calibration))
 	}
 	return c, nil
 }
@@ -142,7 +147,8 @@ func CheckFree(dir string, force bool) error {
 		return err
 	}
 	known := map[string]bool{
-		CalibrationFile: true, FleetFile: true, NominalFile: true, ScenarioFile: true, ReportFile: true, PageFile: true, FiguresDir: true,
+		CalibrationFile: true, FleetFile: true, NominalFile: true, ScenarioFile: true, ReportFile: true, PageFile: true,
+		FiguresDir: true,
 	}
 	var names []string
 	for _, e := range entries {
@@ -158,7 +164,8 @@ func CheckFree(dir string, force bool) error {
 	}
 	for _, name := range names {
 		if !known[name] {
-			return fmt.Errorf("%s: %w and holds %s, which is no file of a calibration: choose another directory", dir, ErrExists, name)
+			return fmt.Errorf("%s: %w and holds %s, which is no file of a calibration: choose another directory", dir,
+				ErrExists, name)
 		}
 	}
 	return nil
@@ -180,7 +187,7 @@ func (c *Calibration) files(name string, log *attemptlog.Log, r *Results) ([]fil
 	if err != nil {
 		return nil, err
 	}
-	files = append(files, file{FleetFile, encoded}, file{ScenarioFile, c.Scenario(name, largestRun(log))})
+	files = append(files, file{FleetFile, encoded}, file{ScenarioFile, c.Scenario(name, Base(log))})
 	if HasNominal(all) {
 		if encoded, err = fleetText(Nominal(all)); err != nil {
 			return nil, err
@@ -195,7 +202,7 @@ func (c *Calibration) files(name string, log *attemptlog.Log, r *Results) ([]fil
 func allClients(log *attemptlog.Log) *attemptlog.Run {
 	run := &attemptlog.Run{Name: "all"}
 	seen := map[string]bool{}
-	for _, r := range append([]*attemptlog.Run{largestRun(log)}, log.Runs...) {
+	for _, r := range append([]*attemptlog.Run{Base(log)}, log.Runs...) {
 		for _, a := range lastAttempts(r) {
 			if !seen[a.Client] {
 				seen[a.Client] = true

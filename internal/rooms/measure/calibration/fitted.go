@@ -2,6 +2,7 @@ package calibration
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -14,7 +15,7 @@ type Span struct {
 	High float64 `json:"high"`
 }
 
-// size is what the time of an attempt depends on.
+// size has the quantities on which the time of an attempt depends.
 type size struct {
 	name  string // in Calibration.Fitted
 	text  string // of values
@@ -33,18 +34,19 @@ var sizes = []size{
 	{"steps", "steps", func(a *attemptlog.Attempt) float64 { return a.Steps }, workTerms},
 	{"batch", "rows a batch", func(a *attemptlog.Attempt) float64 { return a.Batch }, workTerms},
 	{"flops", "FLOP", (*attemptlog.Attempt).LocalFLOPs, workTerms},
-	{"flops_per_step", "FLOP a step", func(a *attemptlog.Attempt) float64 { return a.LocalFLOPs() / a.Steps }, workTerms},
+	{"flops_per_step", "FLOP a step", func(a *attemptlog.Attempt) float64 { return a.LocalFLOPs() / a.Steps },
+		workTerms},
 }
 
 // mostBeyond is the largest factor by which a quantity may lie beyond its span without a word.
 const mostBeyond = 1.05
 
 // spanOf returns the span of a quantity over attempts of training; ok is false if no attempt has it.
-func (q *size) spanOf(runs []*attemptlog.Run) (s Span, ok bool) {
+func (si *size) spanOf(runs []*attemptlog.Run) (s Span, ok bool) {
 	s = Span{math.Inf(1), math.Inf(-1)}
 	for _, r := range runs {
 		for i := range r.Attempts {
-			if x := q.of(&r.Attempts[i]); r.Attempts[i].Kind == attemptlog.Train && x > 0 && !math.IsInf(x, 0) {
+			if x := si.of(&r.Attempts[i]); r.Attempts[i].Kind == attemptlog.Train && x > 0 && !math.IsInf(x, 0) {
 				s.Low, s.High = min(s.Low, x), max(s.High, x)
 			}
 		}
@@ -91,4 +93,40 @@ func (s Span) String() string {
 		return digits(s.High)
 	}
 	return digits(s.Low) + " to " + digits(s.High)
+}
+
+// Needs returns Beyond of a run that changes another one: of a quantity that the log does not have, the span is that of
+// the unchanged run. It adds the terms that the times of any run need, the rates of computing and of both links of each
+// client. Terms have the reason why they are not known.
+func (c *Calibration) Needs(run, unchanged *attemptlog.Run) (beyond, missing []string) {
+	spans := maps.Clone(c.Fitted)
+	for i := range sizes {
+		s, ok := sizes[i].spanOf([]*attemptlog.Run{unchanged})
+		if _, known := spans[sizes[i].name]; ok && !known {
+			spans[sizes[i].name] = s
+		}
+	}
+	beyond, terms := (&Calibration{Fitted: spans, Missing: c.Missing}).Beyond(run)
+	in := c.index()
+	for i := range run.Attempts {
+		p := in.predict(&run.Attempts[i])
+		for _, part := range []struct {
+			of   float64
+			term string
+		}{{p.Compute, "gflops"}, {p.Download, "down_mbps"}, {p.Upload, "up_mbps"}} {
+			if math.IsNaN(part.of) && !slices.Contains(terms, part.term) {
+				terms = append(terms, part.term)
+			}
+		}
+	}
+	said := map[string]bool{}
+	for _, term := range terms {
+		i := slices.IndexFunc(c.Missing, func(m Missing) bool { return m.Term == term })
+		if i >= 0 && !said[c.Missing[i].Why] {
+			said[c.Missing[i].Why] = true
+			term += " (" + c.Missing[i].Why + ")"
+		}
+		missing = append(missing, term)
+	}
+	return beyond, missing
 }

@@ -51,7 +51,8 @@ func Nominal(run *attemptlog.Run) (*fleets.Fleet, []string, error) {
 }
 
 // newFleet returns a fleet with a class for each client of a run, or for each class of them.
-func newFleet(run *attemptlog.Run, about string, device func(*attemptlog.Attempt) Device, links func(*fleets.Class)) (*fleets.Fleet, []string, error) {
+func newFleet(run *attemptlog.Run, about string, device func(*attemptlog.Attempt) Device,
+	links func(*fleets.Class)) (*fleets.Fleet, []string, error) {
 	clients := lastAttempts(run)
 	groups, names := make([][]Device, len(clients)), make([]string, len(clients))
 	f := &fleets.Fleet{Description: about}
@@ -64,10 +65,13 @@ func newFleet(run *attemptlog.Run, about string, device func(*attemptlog.Attempt
 	}
 	if len(clients) > mostClasses {
 		groups, names = byClass(clients, groups)
-		notes = append(notes, fmt.Sprintf("%d clients are more than %d classes: devices have the classes of the log, whose speeds and rates spread", len(clients), mostClasses))
+		notes = append(notes,
+			fmt.Sprintf("%d clients are more than %d classes: devices have the classes of the log, "+
+				"whose speeds and rates spread", len(clients), mostClasses))
 	}
 	if len(groups) > mostClasses {
-		return nil, nil, fmt.Errorf("run %s has clients of %d classes: a fleet has at most %d", run.Name, len(groups), mostClasses)
+		return nil, nil,
+			fmt.Errorf("run %s has clients of %d classes: a fleet has at most %d", run.Name, len(groups), mostClasses)
 	}
 	for i, group := range groups {
 		k, more := newClass(names[i], group)
@@ -112,7 +116,8 @@ func newClass(name string, group []Device) (k fleets.Class, notes []string) {
 		return math.Exp(m), cv(orZero(variance)) // NaN of one value
 	}
 	p := (&devices.Config{Profile: power}).Device()
-	k = fleets.Class{Name: name, FlopsPerCycle: 1, IdleW: p.IdleW, ComputeW: p.ComputeW, BatteryWh: devices.Mains, Link: "ethernet"}
+	k = fleets.Class{Name: name, FlopsPerCycle: 1, IdleW: p.IdleW, ComputeW: p.ComputeW, BatteryWh: devices.Mains,
+		Link: "ethernet"}
 	k.ClockGHz, k.SpeedSpread = mean(func(d *Device) float64 { return d.GFLOPS })
 	k.DownlinkMbps, k.RateSpread = mean(func(d *Device) float64 { return d.DownMbps })
 	k.UplinkMbps, _ = mean(func(d *Device) float64 { return d.UpMbps })
@@ -125,7 +130,8 @@ func newClass(name string, group []Device) (k fleets.Class, notes []string) {
 		notes = append(notes, name+" has no known rates: those of ethernet hold")
 	}
 	if len(group) == 1 && !group[0].Known {
-		notes = append(notes, name+" is not in the calibration: it has the constants of its class and its nominal values")
+		notes = append(notes,
+			name+" is not in the calibration: it has the constants of its class and its nominal values")
 	}
 	k.TaskS, _ = mean(func(d *Device) float64 { return d.TaskOverheadS })
 	k.StepS, _ = mean(func(d *Device) float64 { return d.StepOverheadS })

@@ -105,7 +105,8 @@ func (c *Calibration) HoldOut(log *attemptlog.Log, by string) (*HeldOut, error) 
 			e.add(x, a)
 		}
 		if terms := part.lost(c); len(terms) > 0 && by == ByRuns {
-			out.Lost = append(out.Lost, fmt.Sprintf("without run %s the log does not identify %s", t.runs[k].Name, strings.Join(terms, ", ")))
+			out.Lost = append(out.Lost,
+				fmt.Sprintf("without run %s the log does not identify %s", t.runs[k].Name, strings.Join(terms, ", ")))
 		}
 	}
 	out.Errors = e.list()
@@ -124,8 +125,9 @@ func (c *Calibration) lost(whole *Calibration) (terms []string) {
 
 // predicts has the terms that predictions of attempts use.
 var predicts = map[string]bool{
-	"task_overhead_s": true, "step_overhead_s": true, "traffic_s_per_gb": true, "gflops": true, "down_mbps": true, "up_mbps": true,
-	"rtt_ms": true, "wire_factor": true, "burst_bytes": true, "client_poll_s": true, "server_poll_s": true, "launch_poll_s": true, "launch_s": true, "launch_gflop": true,
+	"task_overhead_s": true, "step_overhead_s": true, "traffic_s_per_gb": true, "gflops": true, "down_mbps": true,
+	"up_mbps": true, "rtt_ms": true, "wire_factor": true, "burst_bytes": true, "client_poll_s": true,
+	"server_poll_s": true, "launch_poll_s": true, "launch_s": true, "launch_gflop": true,
 }
 
 // without returns a log of the attempts of the rounds that are not left out, and the others.

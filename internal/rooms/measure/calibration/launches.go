@@ -30,11 +30,13 @@ const (
 
 	leastSpreads, mostSpreads = 0.9, 2.5 // of the period, as a multiple of the range of 80 % of the waits
 
-	lobe       = 8 // steps to frequencies that are others
-	leastAhead = 6 // of the best period to others: about e^3 = 20 times as likely, twice the logarithm being chi-squared
+	lobe = 8 // steps to frequencies that are others
+	// of the best period to others: about e^3 = 20 times as likely, twice the logarithm being chi-squared
+	leastAhead = 6
 )
 
-// launches returns the starts of training by phase, and the number of phases. The first one of a client is a cold start.
+// launches returns the starts of training by phase, and the number of phases. The first one of a client is a cold
+// start.
 func (t *table) launches() (found []launch, phases int) {
 	type clock struct {
 		at        float64 // end of the last reply; NaN: not known
@@ -69,7 +71,8 @@ func (t *table) launches() (found []launch, phases int) {
 func (t *table) onlyTrains() []bool {
 	trains := make([]bool, len(t.runs))
 	for i, r := range t.runs {
-		trains[i] = !slices.ContainsFunc(r.Attempts, func(a attemptlog.Attempt) bool { return a.Kind != attemptlog.Train })
+		trains[i] = !slices.ContainsFunc(r.Attempts,
+			func(a attemptlog.Attempt) bool { return a.Kind != attemptlog.Train })
 	}
 	return trains
 }
@@ -83,8 +86,8 @@ type launchPoll struct {
 	waits    map[int]float64 // for a poll, by row, s
 }
 
-// regularity returns Rayleigh's statistic of starts of training at a frequency, 2 |sum exp(2 pi i f t)|^2/n, summed over
-// phases; about chi-squared with two degrees of freedom for each if they do not keep to them.
+// regularity returns Rayleigh's statistic of starts of training at a frequency, 2 |sum exp(2 pi i f t)|^2/n, summed
+// over phases; about chi-squared with two degrees of freedom for each if they do not keep to them.
 func (l *launchPoll) regularity(launches []launch, weight []float64, f float64) float64 {
 	sums := make([]complex128, l.phases)
 	n := make([]float64, l.phases)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fedsim/internal/rooms/measure/attemptlog"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/rng"
 )
 
@@ -16,9 +17,8 @@ func TestLaunchPollOfLongRounds(t *testing.T) {
 	if l := newTable(log).findLaunchPoll(); l != nil {
 		t.Errorf("found a period of %g s", l.period)
 	}
-	if all, phases := newTable(log).launches(); phases < len(all) {
-		t.Errorf("%d launches share %d phases", len(all), phases)
-	}
+	all, phases := newTable(log).launches()
+	expect.That(t, phases >= len(all), "%d launches share %d phases", len(all), phases)
 }
 
 // launchLog returns the log of three clients whose training starts after a poll with the period, at a phase that each
@@ -40,7 +40,8 @@ func launchLog(seed uint64, rounds int, period float64) *attemptlog.Log {
 				wait += s.Float64()
 			}
 			clocks[c] = arrived + wait + compute + reply
-			fmt.Fprintf(&text, "%d,%d,1,1,1e9,%d,%d,%v,%v,%v,%v,%v\n", round, c, 20*round, 20*round+15, idle, receive, wait, compute, reply)
+			fmt.Fprintf(&text, "%d,%d,1,1,1e9,%d,%d,%v,%v,%v,%v,%v\n", round, c, 20*round, 20*round+15, idle, receive,
+				wait, compute, reply)
 		}
 	}
 	return parse(text.String())
@@ -52,9 +53,7 @@ func TestLaunchPoll(t *testing.T) {
 	found := 0
 	for seed := range uint64(40) {
 		c, err := Fit(launchLog(seed, 8, 0), Options{Resamples: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if c.Waiting.LaunchPollS.Known() {
 			found++
 		} else if seed == 0 {
@@ -70,11 +69,8 @@ func TestLaunchPoll(t *testing.T) {
 		w := &c.Waiting
 		near(t, "poll for launches", w.LaunchPollS, 0.9, 0.01)
 		near(t, "launch", w.LaunchS, 0.4, 0.05/0.4)
-		if !(w.LaunchPollS.Low <= w.LaunchPollS.Value && w.LaunchPollS.Value <= w.LaunchPollS.High) {
-			t.Errorf("%+v", w.LaunchPollS)
-		}
+		expect.That(t, w.LaunchPollS.Low <= w.LaunchPollS.Value && w.LaunchPollS.Value <= w.LaunchPollS.High,
+			"%+v", w.LaunchPollS)
 	}
-	if found > 2 {
-		t.Errorf("%d of 40 logs without polls have one", found)
-	}
+	expect.That(t, found <= 2, "%d of 40 logs without polls have one", found)
 }

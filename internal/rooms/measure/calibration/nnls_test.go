@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -33,7 +34,8 @@ func TestNonnegativeAgainstAllSets(t *testing.T) {
 		x := rapid.SliceOfN(number, n*p, n*p).Draw(t, "x")
 		y := rapid.SliceOfN(number, n, n).Draw(t, "y")
 		var qr mat.SVD
-		if !qr.Factorize(mat.NewDense(n, p, append([]float64(nil), x...)), mat.SVDNone) || !(qr.Cond() < 1e4) || qr.Values(nil)[0] < 1e-100 {
+		if !qr.Factorize(mat.NewDense(n, p, append([]float64(nil), x...)), mat.SVDNone) || !(qr.Cond() < 1e4) ||
+			qr.Values(nil)[0] < 1e-100 {
 			t.Skip("dependent columns, or numbers whose squares underflow")
 		}
 		got := nonnegative(p, x, y)
@@ -66,9 +68,7 @@ func TestNonnegativeAgainstAllSets(t *testing.T) {
 			}
 		}
 		for k := range got {
-			if got[k] < 0 || math.IsNaN(got[k]) {
-				t.Fatalf("x[%d] = %g", k, got[k])
-			}
+			expect.Must(t, got[k] >= 0 && !math.IsNaN(got[k]), "x[%d] = %g", k, got[k])
 		}
 		if is := square(p, x, y, got); is > best+1e-9*(1+best) {
 			t.Fatalf("|X x - y|^2 = %g at %v, the best set of columns has %g", is, got, best)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedsim/internal/rooms/measure/attemptlog"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -39,12 +40,12 @@ func phoneLog(t *testing.T, phone string, layer, odd int) *attemptlog.Log {
 	now := 0.0
 	for i, line := range strings.Split(strings.TrimSpace(string(source)), "\n")[1:] {
 		var input, width, rows, length, ms float64
-		if _, err := fmt.Sscanf(line, "%g,%g,%g,%g,%g", &input, &width, &rows, &length, &ms); err != nil {
-			t.Fatalf("%s:%d: %v", path, i+2, err)
-		}
+		_, err := fmt.Sscanf(line, "%g,%g,%g,%g,%g", &input, &width, &rows, &length, &ms)
+		expect.Must(t, err == nil, "%s:%d: %v", path, i+2, err)
 		if i%2 == odd {
-			fmt.Fprintf(&text, "%s,%d,%s,0,0,%g,%g,%g,%.9f,%.9f,%.9f,1\n", phone, i, phone, 1e9*layers[layer].flops(input, width, rows, length),
-				1e9*rows*length*width, 5*length, now, now+ms/1000, ms/1000)
+			fmt.Fprintf(&text, "%s,%d,%s,0,0,%g,%g,%g,%.9f,%.9f,%.9f,1\n", phone, i, phone,
+				1e9*layers[layer].flops(input, width, rows, length), 1e9*rows*length*width, 5*length, now, now+ms/1000,
+				ms/1000)
 			now += ms / 1000
 		}
 	}
@@ -112,12 +113,9 @@ func TestPhones(t *testing.T) {
 				}
 				got := c.InSample(odd)[0]
 				fmt.Fprintf(&table, " | %.1f", 100*got.Mean)
-				if got.Part != "compute" || got.Attempts != 10000 {
-					t.Errorf("%s: %+v", name, got)
-				}
-				if got.Mean > last+0.005 {
-					t.Errorf("%s: FLOPs %s: %.1f %%, with a term less %.1f %%", name, m.name, 100*got.Mean, 100*last)
-				}
+				expect.That(t, got.Part == "compute" && got.Attempts == 10000, "%s: %+v", name, got)
+				expect.That(t, got.Mean <= last+0.005,
+					"%s: FLOPs %s: %.1f %%, with a term less %.1f %%", name, m.name, 100*got.Mean, 100*last)
 				last = got.Mean
 			}
 			if most, ok := limit[name]; ok && !(last <= most) {
@@ -130,10 +128,13 @@ func TestPhones(t *testing.T) {
 				return c.index().predict(&b).Compute
 			})
 			if naive := factored(half, rest, flops); !(to < naive) {
-				t.Errorf("%s predicts the other phone with an error of %.1f %%, FLOPs alone with %.1f %%", name, 100*to, 100*naive)
+				t.Errorf("%s predicts the other phone with an error of %.1f %%, FLOPs alone with %.1f %%", name, 100*to,
+					100*naive)
 			}
 			fmt.Fprintf(&table, " | %.1f |\n", 100*to)
 		}
 	}
-	t.Log("mean absolute errors of the other half of the shapes, in %\n| phone and layer | FLOPs alone | and a constant | and activations | and steps | to the other phone |\n|---|---|---|---|---|---|\n" + table.String())
+	t.Log("mean absolute errors of the other half of the shapes, in %\n" +
+		"| phone and layer | FLOPs alone | and a constant | and activations | and steps | to the other phone |\n" +
+		"|---|---|---|---|---|---|\n" + table.String())
 }

@@ -131,7 +131,8 @@ func (p *plan) planWaits() {
 			launch -= p.launchPoll.waits[i]
 		}
 		if launch > 0 && (!r.first || len(p.runs) == len(p.rounds)) {
-			p.waits.samples = append(p.waits.samples, sample{y: launch, round: r.round, x: []float64{1, speed[r.client]}})
+			p.waits.samples = append(p.waits.samples,
+				sample{y: launch, round: r.round, x: []float64{1, speed[r.client]}})
 		}
 	}
 	p.noWait = len(all) > 0 && len(p.waits.samples) == 0
@@ -140,7 +141,8 @@ func (p *plan) planWaits() {
 	}
 	p.waits.clients = 1
 	order := []int{0, 1}
-	if orderstat.Median(all) < leastWait || slices.ContainsFunc(p.waits.samples, func(v sample) bool { return !(v.x[1] > 0) }) {
+	if orderstat.Median(all) < leastWait ||
+		slices.ContainsFunc(p.waits.samples, func(v sample) bool { return !(v.x[1] > 0) }) {
 		order = order[:1]
 	}
 	p.waits.terms = identify(p.waits.samples, 1, order)
@@ -163,7 +165,8 @@ func (p *plan) planGaps() {
 	for i := 1; i < len(p.rounds); i++ {
 		run := p.rounds[i].run
 		protocol, _ := p.runs[run].Setting("federation.protocol").(string)
-		if p.rounds[i-1].run != run || p.rounds[i-1].round+1 != p.rounds[i].round || protocol == "deadline" || protocol == "asynchronous" {
+		if p.rounds[i-1].run != run || p.rounds[i-1].round+1 != p.rounds[i].round || protocol == "deadline" ||
+			protocol == "asynchronous" {
 			continue
 		}
 		if gap := starts[i] - ends[i-1]; gap >= 0 && !math.IsInf(gap, 0) {

@@ -3,6 +3,8 @@ package calibration
 import (
 	"math"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // Instants are on a grid if four fifths of them are within 0.08 periods of it. Distances that are even from 0 to d
@@ -15,8 +17,7 @@ func TestInstantsNearPolls(t *testing.T) {
 			instants = append(instants, instant{3 * (float64(1+i%7) + most/0.8*(2*even-1)), i % 40, i})
 		}
 		period, ok := findGrid(instants)
-		if ok != want || ok && math.Abs(period-3) > 0.05 {
-			t.Errorf("four fifths within %g periods: a grid of %.3f s, %t", most, period, ok)
-		}
+		expect.That(t, ok == want && (!ok || math.Abs(period-3) <= 0.05),
+			"four fifths within %g periods: a grid of %.3f s, %t", most, period, ok)
 	}
 }

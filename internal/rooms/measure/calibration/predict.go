@@ -37,23 +37,23 @@ type Device struct {
 // that was calibrated has its constants, its speed times gflops over that of the calibration, and
 // its rates times down_mbps and up_mbps over those of the calibration. Another client has the
 // constants of its class, or of the first one, and its nominal values.
-func (x *index) device(a *attemptlog.Attempt) Device {
-	d := Device{Jitter: x.Jitter.Compute.Or(0)}
+func (in *index) device(a *attemptlog.Attempt) Device {
+	d := Device{Jitter: in.Jitter.Compute.Or(0)}
 	var k *Constants
 	speed := 1.0 // of the attempt over that of the calibration
-	i, ok := x.places[a.Client]
+	i, ok := in.places[a.Client]
 	if d.Known = ok; ok {
-		own := &x.Clients[i]
+		own := &in.Clients[i]
 		k = &own.Constants
 		speed = ratio(a.GFLOPS, own.NominalGFLOPS)
 		d.DownMbps = own.DownMbps.Or(math.NaN()) * ratio(a.DownMbps, own.NominalDownMbps)
 		d.UpMbps = own.UpMbps.Or(math.NaN()) * ratio(a.UpMbps, own.NominalUpMbps)
 		d.RTTms = own.RTTms.Or(math.NaN())
 	} else {
-		d.DownMbps, d.UpMbps, d.RTTms = a.DownMbps, a.UpMbps, x.rtt
+		d.DownMbps, d.UpMbps, d.RTTms = a.DownMbps, a.UpMbps, in.rtt
 	}
 	if !ok || !k.known() {
-		class := x.class(a.Class)
+		class := in.class(a.Class)
 		k, speed = &class.Constants, ratio(a.GFLOPS, class.NominalGFLOPS)
 	}
 	d.TaskOverheadS, d.StepOverheadS = k.TaskOverheadS.Or(0)/speed, k.StepOverheadS.Or(0)/speed
@@ -77,8 +77,8 @@ func (c *Calibration) index() *index {
 }
 
 // known reports whether any of the constants is known.
-func (k *Constants) known() bool {
-	return k.TaskOverheadS.Known() || k.StepOverheadS.Known() || k.TrafficSPerGB.Known() || k.GFLOPS.Known()
+func (c *Constants) known() bool {
+	return c.TaskOverheadS.Known() || c.StepOverheadS.Known() || c.TrafficSPerGB.Known() || c.GFLOPS.Known()
 }
 
 // class returns the class with a name, or the first.
@@ -107,30 +107,31 @@ func ratio(x, y float64) float64 {
 
 // predict returns the mean times of an attempt from its sizes and its work. A part that the
 // calibration does not know is NaN.
-func (c *index) predict(a *attemptlog.Attempt) Prediction {
-	d := c.device(a)
+func (in *index) predict(a *attemptlog.Attempt) Prediction {
+	d := in.device(a)
 	transfer := func(bytes, mbps float64) float64 {
-		return max(0, c.Network.WireFactor.Or(1)*bytes-c.Network.BurstBytes.Or(0)) * 8e-6 / mbps
+		return max(0, in.Network.WireFactor.Or(1)*bytes-in.Network.BurstBytes.Or(0)) * 8e-6 / mbps
 	}
 	p := Prediction{
 		Download: transfer(a.BytesDown, d.DownMbps), Upload: transfer(a.BytesUp, d.UpMbps),
 		Latency: orZero(d.RTTms) / 1000,
 	}
 	flops := a.FLOPs
-	if c.RowsAsFLOPs {
+	if in.RowsAsFLOPs {
 		flops = a.Examples * a.Epochs
 	}
-	p.Compute = d.TaskOverheadS + float64(d.StepOverheadS*orZero(a.Steps)) + float64(d.TrafficSPerGB*orZero(a.TrafficBytes)/1e9)
+	p.Compute = d.TaskOverheadS + float64(d.StepOverheadS*orZero(a.Steps)) +
+		float64(d.TrafficSPerGB*orZero(a.TrafficBytes)/1e9)
 	if !math.IsNaN(d.GFLOPS) {
 		p.Compute += flops / (1e9 * d.GFLOPS)
 	}
 	if p.Compute == 0 {
 		p.Compute = math.NaN()
 	}
-	p.Wait = c.Waiting.LaunchS.Or(0)
-	if gflop := c.Waiting.LaunchGFLOP.Or(0); gflop > 0 {
+	p.Wait = in.Waiting.LaunchS.Or(0)
+	if gflop := in.Waiting.LaunchGFLOP.Or(0); gflop > 0 {
 		p.Wait += gflop / d.GFLOPS
 	}
-	p.Polls = (c.Waiting.ClientPollS.Or(0) + c.Waiting.LaunchPollS.Or(0) + c.Waiting.ServerPollS.Or(0)) / 2
+	p.Polls = (in.Waiting.ClientPollS.Or(0) + in.Waiting.LaunchPollS.Or(0) + in.Waiting.ServerPollS.Or(0)) / 2
 	return p
 }

@@ -32,20 +32,24 @@ func (c *Calibration) Scenario(name string, run *attemptlog.Run) string {
 	line := func(format string, arguments ...any) { fmt.Fprintf(&b, format+"\n", arguments...) }
 	line("# Replays the setting of run %s under the calibrated fleet.", strings.Trim(config.Literal(run.Name), `"`))
 	line("name = %s\n", config.Literal(name))
-	line("[data]\nsource = \"external\"\n\n[data.external]\nclients = %d\nrows = %s\nfeatures = %d\n", len(w.rows), config.Literal(w.rows), w.features)
-	line("[fleet]\nfile = \"fleet.toml\"")
+	line("[data]\nsource = \"external\"\n\n[data.external]\nclients = %d\nrows = %s\nfeatures = %d\n", len(w.rows),
+		config.Literal(w.rows), w.features)
+	line("[fleet]\nname = \"fleet.toml\"")
 	if len(w.clients) <= mostClasses {
 		line("assignment = %s", config.Literal(w.clients))
 	}
 	line("")
 	tables := map[string][]string{
 		"devices":    {"flops_scale = " + config.Literal(w.flopsScale)},
-		"network":    append([]string{fmt.Sprintf("header_bytes = %d", w.header)}, c.networkKeys()...),
+		"network":    {fmt.Sprintf("wire.header_bytes = %d", w.header)},
 		"federation": {`protocol = "wait-for-all"`},
 		"run":        {`mode = "timing"`, fmt.Sprintf("rounds = %d", len(run.Rounds()))},
 	}
 	if w.bytesScale != 1 {
 		tables["network"] = append(tables["network"], "bytes_scale = "+config.Literal(w.bytesScale))
+	}
+	if waiting := c.overheadKeys(); waiting != nil {
+		tables["overhead"] = waiting
 	}
 	if drops := c.drops(run); drops != "" {
 		tables["faults"] = []string{drops}
@@ -79,17 +83,18 @@ func lastOfKey(lines []string) []string {
 	return out
 }
 
-// networkKeys returns the lines of waiting in the table [network]. Once a launch is known, so are its
+// overheadKeys returns the lines of waiting in the table [overhead]. Once a launch is known, so are its
 // parts, which are 0 unless the log tells them apart: the values of a runtime would count them
 // twice.
-func (c *Calibration) networkKeys() (lines []string) {
+func (c *Calibration) overheadKeys() (lines []string) {
 	w := &c.Waiting
 	for _, k := range []struct {
 		key   string
 		value *Value
 	}{
 		{"client_poll_s", &w.ClientPollS}, {"server_poll_s", &w.ServerPollS},
-		{"launch_poll_s", &w.LaunchPollS}, {"launch_s", &w.LaunchS}, {"launch_gflop", &w.LaunchGFLOP}, {"cold_start_s", &w.ColdStartS},
+		{"launch_poll_s", &w.LaunchPollS}, {"launch_s", &w.LaunchS}, {"launch_gflop", &w.LaunchGFLOP},
+		{"cold_start_s", &w.ColdStartS},
 	} {
 		part := k.value == &w.LaunchPollS || k.value == &w.LaunchGFLOP
 		if k.value.Known() || part && w.LaunchS.Known() {
@@ -113,7 +118,7 @@ func (c *Calibration) drops(run *attemptlog.Run) string {
 	if slices.Max(all) == 0 {
 		return ""
 	}
-	return "drop_probability_per_device = " + config.Literal(all)
+	return "drop_probability = " + config.Literal(all)
 }
 
 // workload is the work of a run as that of fedavg on a linear model.
@@ -148,7 +153,7 @@ func newWorkload(run *attemptlog.Run, counted bool) workload {
 		w.features, w.header = mostFeatures, headerBytes
 		w.bytesScale = bytes / (valueBytes*mostFeatures + headerBytes)
 	}
-	perRow := float64(w.features) * (rowFLOPs + stepFLOPs/float64(w.batch))
+	perRow := float64(w.features) * (rowFLOPs + stepFLOPs/float64(batchOf(run, w.batch)))
 	largest := of(func(a *attemptlog.Attempt) float64 { return a.FLOPs })
 	for _, a := range lastAttempts(run) {
 		w.clients = append(w.clients, a.Client)
@@ -172,6 +177,16 @@ func newWorkload(run *attemptlog.Run, counted bool) workload {
 	return w
 }
 
+// batchOf returns the batch size in the settings of a run, or another without one: a row has the FLOPs of the log then.
+func batchOf(run *attemptlog.Run, other int64) int64 {
+	for _, s := range run.Settings {
+		if n, ok := s.Value.Value().(int64); ok && len(s.Path) == 4 && s.Path[3] == "batch" && n > 0 {
+			other = n
+		}
+	}
+	return other
+}
+
 // orElse returns x, or another number if x is not positive.
 func orElse(x, other float64) float64 {
 	if x > 0 {
@@ -180,7 +195,8 @@ func orElse(x, other float64) float64 {
 	return other
 }
 
-// largestRun returns the run with most attempts, the first among equals.
-func largestRun(log *attemptlog.Log) *attemptlog.Run {
-	return slices.MaxFunc(log.Runs, func(a, b *attemptlog.Run) int { return cmp.Compare(len(a.Attempts), len(b.Attempts)) })
+// Base returns the run with most attempts, the first among equals: its setting is that of Scenario.
+func Base(log *attemptlog.Log) *attemptlog.Run {
+	return slices.MaxFunc(log.Runs,
+		func(a, b *attemptlog.Run) int { return cmp.Compare(len(a.Attempts), len(b.Attempts)) })
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fedsim/internal/rooms/measure/attemptlog"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/lognormal"
 	"fedsim/internal/tools/rng"
 )
@@ -35,7 +36,8 @@ type work struct {
 
 // calibrationRuns vary the size of the model, the steps and the batch size.
 var calibrationRuns = []work{
-	{"base", 1e5, 1, 32, 3e5, 1e5}, {"long", 1e5, 3, 32, 3e5, 1e5}, {"large", 2e5, 1, 32, 6e5, 3e5}, {"fine", 1e5, 1, 8, 3e5, 2e5},
+	{"base", 1e5, 1, 32, 3e5, 1e5}, {"long", 1e5, 3, 32, 3e5, 1e5}, {"large", 2e5, 1, 32, 6e5, 3e5},
+	{"fine", 1e5, 1, 8, 3e5, 2e5},
 }
 
 // draw returns a random truth.
@@ -44,7 +46,8 @@ func draw(seed uint64) truth {
 	between := func(low, high float64) float64 { return low * math.Pow(high/low, s.Float64()) }
 	w := truth{
 		task: between(0.02, 0.2), step: between(1e-4, 2e-3), traffic: between(0.05, 0.5), rate: between(2, 20),
-		wire: 1 + 0.1*s.Float64(), burst: between(1000, 10000), rtt: between(0.002, 0.05), jitter: between(0.005, 0.05), link: 0.002,
+		wire: 1 + 0.1*s.Float64(), burst: between(1000, 10000), rtt: between(0.002, 0.05), jitter: between(0.005, 0.05),
+		link: 0.002,
 	}
 	sum := 0.0
 	for range 6 {
@@ -59,25 +62,29 @@ func draw(seed uint64) truth {
 }
 
 // log returns the log of runs with a number of rounds each.
-func (w *truth) log(seed uint64, rounds int, runs ...work) *attemptlog.Log {
+func (tr *truth) log(seed uint64, rounds int, runs ...work) *attemptlog.Log {
 	var text strings.Builder
-	text.WriteString("run,round,client,bytes_down,bytes_up,examples,epochs,batch,flops,traffic_bytes,sent_s,reply_first_s,seen_s,receive_s,wait_s,compute_s,down_mbps,up_mbps\n")
-	compute, transfer := lognormal.Of(w.jitter), lognormal.Of(w.link)
+	text.WriteString("run,round,client,bytes_down,bytes_up,examples,epochs,batch,flops,traffic_bytes,sent_s," +
+		"reply_first_s,seen_s,receive_s,wait_s,compute_s,down_mbps,up_mbps\n")
+	compute, transfer := lognormal.Of(tr.jitter), lognormal.Of(tr.link)
 	for r, k := range runs {
 		now := 0.0
 		for round := range rounds {
 			next := now
-			for c := range w.factors {
+			for c := range tr.factors {
 				s := rng.NewAttempt(seed, rng.Synthetic, c+1, round, r)
 				rows := float64(1000 * (c + 1))
-				seconds := w.factors[c] * (w.task + w.step*k.epochs*math.Ceil(rows/k.batch) + w.traffic*rows*k.epochs*k.traffic/1e9 + rows*k.epochs*k.perRow/(w.rate*1e9)) * compute.At(s.Normal())
+				seconds := tr.factors[c] *
+					(tr.task + tr.step*k.epochs*math.Ceil(rows/k.batch) + tr.traffic*rows*k.epochs*k.traffic/1e9 +
+						rows*k.epochs*k.perRow/(tr.rate*1e9)) * compute.At(s.Normal())
 				move := func() float64 {
-					return max(0, w.wire*k.bytes-w.burst) * 8e-6 / w.mbps[c] * transfer.At(s.Normal())
+					return max(0, tr.wire*k.bytes-tr.burst) * 8e-6 / tr.mbps[c] * transfer.At(s.Normal())
 				}
 				down, up := move(), move()
-				seen := now + w.rtt + down + seconds + up
-				fmt.Fprintf(&text, "%s,%d,%d,%g,%g,%g,%g,%g,%g,%g,%v,%v,%v,%v,0,%v,%v,%v\n", k.name, round, c, k.bytes, k.bytes, rows, k.epochs, k.batch,
-					rows*k.epochs*k.perRow, rows*k.epochs*k.traffic, now, seen-up, seen, down, seconds, w.mbps[c], w.mbps[c])
+				seen := now + tr.rtt + down + seconds + up
+				fmt.Fprintf(&text, "%s,%d,%d,%g,%g,%g,%g,%g,%g,%g,%v,%v,%v,%v,0,%v,%v,%v\n", k.name, round, c, k.bytes,
+					k.bytes, rows, k.epochs, k.batch, rows*k.epochs*k.perRow, rows*k.epochs*k.traffic, now, seen-up,
+					seen, down, seconds, tr.mbps[c], tr.mbps[c])
 				next = max(next, seen)
 			}
 			now = next + 0.01
@@ -109,9 +116,8 @@ func (c coverage) report(t *testing.T, values int) {
 	}
 	share := float64(hits) / float64(all)
 	t.Logf("coverage %.1f %%", 100*share)
-	if share < 0.91 || share > 0.99 || all != values {
-		t.Errorf("%.1f %% of %d values are in their 95 %% intervals, must be 91 to 99 %% of %d", 100*share, all, values)
-	}
+	expect.That(t, share >= 0.91 && share <= 0.99 && all == values,
+		"%.1f %% of %d values are in their 95 %% intervals, must be 91 to 99 %% of %d", 100*share, all, values)
 }
 
 // The constants of 20 random federations are in their 95 % intervals in about 95 % of all cases.
@@ -119,14 +125,9 @@ func TestCoverage(t *testing.T) {
 	inside := coverage{}
 	for seed := range uint64(20) {
 		w := draw(seed)
-		c, err := Fit(w.log(seed, 8, calibrationRuns...), Options{Resamples: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := expect.Value(Fit(w.log(seed, 8, calibrationRuns...), Options{Resamples: 100}))(t)
 		k := c.Classes[0]
-		if k.Own {
-			t.Errorf("seed %d: clients have their own constants", seed)
-		}
+		expect.That(t, !k.Own, "seed %d: clients have their own constants", seed)
 		inside.check("task_overhead_s", k.TaskOverheadS, w.task)
 		inside.check("step_overhead_s", k.StepOverheadS, w.step)
 		inside.check("traffic_s_per_gb", k.TrafficSPerGB, w.traffic)
@@ -152,14 +153,8 @@ func TestOutliers(t *testing.T) {
 	b.Seen += 29 * b.Receive
 	b.ReplyFirst += 29 * b.Receive
 	b.Receive *= 30
-	without, err := Fit(clean, Options{Resamples: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	with, err := Fit(spoiled, Options{Resamples: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	without := expect.Value(Fit(clean, Options{Resamples: -1}))(t)
+	with := expect.Value(Fit(spoiled, Options{Resamples: -1}))(t)
 	near(t, "step_overhead_s", with.Classes[0].StepOverheadS, without.Classes[0].StepOverheadS.Value, 0.01)
 	near(t, "gflops", with.Classes[0].GFLOPS, without.Classes[0].GFLOPS.Value, 0.01)
 	near(t, "wire_factor", with.Network.WireFactor, without.Network.WireFactor.Value, 1e-3)
@@ -176,44 +171,55 @@ func TestNotIdentified(t *testing.T) {
 		term string
 		why  string
 	}{
-		"one work: a":       {w.log(1, 4, base), "task_overhead_s", "every attempt of a client has the same work"},
-		"one work: b":       {w.log(1, 4, base), "step_overhead_s", "every attempt of a client has the same work"},
-		"one batch size":    {w.log(1, 4, base, long), "step_overhead_s", "steps and FLOPs are in proportion"},
-		"two works: a":      {w.log(1, 4, base, fine), "task_overhead_s", "the kinds of work are too few"},
-		"proportional":      {w.log(1, 4, base, long, fine), "traffic_s_per_gb", "it is in proportion to other terms"},
-		"one size":          {w.log(1, 4, base, long), "burst_bytes", "one size of message"},
-		"one run: the day":  {w.log(1, 4, base), "run_jitter", "two runs"},
-		"no rates":          {changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = math.NaN(), math.NaN() }), "wire_factor", "without nominal rates"},
-		"no traffic":        {changed(w.log(1, 4, calibrationRuns...), func(a *attemptlog.Attempt) { a.TrafficBytes = math.NaN() }), "traffic_s_per_gb", "traffic_bytes is empty"},
-		"no computation":    {changed(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Compute = math.NaN() }), "gflops", "compute_s is empty"},
-		"no transfers":      {changed(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Receive = math.NaN() }), "down_mbps", "receive_s is empty"},
-		"wrong rates":       {changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }), "wire_factor", "what the nominal rates imply"},
+		"one work: a":      {w.log(1, 4, base), "task_overhead_s", "every attempt of a client has the same work"},
+		"one work: b":      {w.log(1, 4, base), "step_overhead_s", "every attempt of a client has the same work"},
+		"one batch size":   {w.log(1, 4, base, long), "step_overhead_s", "steps and FLOPs are in proportion"},
+		"two works: a":     {w.log(1, 4, base, fine), "task_overhead_s", "the kinds of work are too few"},
+		"proportional":     {w.log(1, 4, base, long, fine), "traffic_s_per_gb", "it is in proportion to other terms"},
+		"one size":         {w.log(1, 4, base, long), "burst_bytes", "one size of message"},
+		"one run: the day": {w.log(1, 4, base), "run_jitter", "two runs"},
+		"no rates": {
+			changed(w.log(1, 4, base, large),
+				func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = math.NaN(), math.NaN() }), "wire_factor",
+			"without nominal rates",
+		},
+		"no traffic": {
+			changed(w.log(1, 4, calibrationRuns...), func(a *attemptlog.Attempt) { a.TrafficBytes = math.NaN() }),
+			"traffic_s_per_gb", "traffic_bytes is empty",
+		},
+		"no computation": {changed(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Compute = math.NaN() }),
+			"gflops", "compute_s is empty"},
+		"no transfers": {changed(w.log(1, 4, base), func(a *attemptlog.Attempt) { a.Receive = math.NaN() }),
+			"down_mbps", "receive_s is empty"},
+		"wrong rates": {
+			changed(w.log(1, 4, base, large),
+				func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }), "wire_factor",
+			"what the nominal rates imply",
+		},
 		"no polls":          {w.log(1, 4, base), "client_poll_s", "idle_s is empty"},
 		"launch and poll":   {w.log(1, 4, base), "launch_poll_s", "starts of training have no grid"},
 		"no client is seen": {w.log(1, 1, base), "round_gap_s", "no two rounds"},
 	} {
-		got, err := Fit(c.log, Options{Resamples: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := expect.Value(Fit(c.log, Options{Resamples: -1}))(t)
 		found := false
 		for _, m := range got.Missing {
 			found = found || m.Term == c.term && strings.Contains(m.Why, c.why)
 		}
-		if !found {
-			t.Errorf("%s: %s is not among %v", name, c.term, got.Missing)
-		}
+		expect.That(t, found, "%s: %s is not among %v", name, c.term, got.Missing)
 	}
 	// Rates without nominal ones have the wire factor, and the burst is meant for it.
-	log := changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = math.NaN(), math.NaN() })
+	log := changed(w.log(1, 4, base, large),
+		func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = math.NaN(), math.NaN() })
 	got, err := Fit(log, Options{Resamples: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	near(t, "rate", got.Clients[0].DownMbps, w.mbps[0]/w.wire, 0.01)
 	near(t, "burst", got.Network.BurstBytes, w.burst/w.wire, 0.1)
 	// So have rates that are nominal and wrong.
-	if got, err = Fit(changed(w.log(1, 4, base, large), func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }), Options{Resamples: -1}); err != nil {
+	if got, err =
+		Fit(
+			changed(w.log(1, 4, base, large),
+				func(a *attemptlog.Attempt) { a.DownMbps, a.UpMbps = 2*a.DownMbps, 2*a.UpMbps }),
+			Options{Resamples: -1}); err != nil {
 		t.Fatal(err)
 	}
 	near(t, "rate", got.Clients[0].DownMbps, w.mbps[0]/w.wire, 0.01)
@@ -223,10 +229,7 @@ func TestNotIdentified(t *testing.T) {
 // of them.
 func TestSameNumbers(t *testing.T) {
 	w := draw(8)
-	c, err := Fit(w.log(8, 5, calibrationRuns...), Options{Resamples: 20, Seed: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := expect.Value(Fit(w.log(8, 5, calibrationRuns...), Options{Resamples: 20, Seed: 4}))(t)
 	k := c.Classes[0]
 	for i, x := range []struct{ got, want float64 }{
 		{k.TaskOverheadS.Value, 0.14851117075256892},
@@ -237,19 +240,21 @@ func TestSameNumbers(t *testing.T) {
 		{c.Network.BurstBytes.Low, 1786.4782588365656},
 		{c.Jitter.Compute.Value, 0.0065069176466277636},
 	} {
-		if math.Abs(x.got-x.want) > 1e-9*math.Abs(x.want) {
-			t.Errorf("number %d is %.17g, must be %.17g", i, x.got, x.want)
-		}
+		expect.That(t, math.Abs(x.got-x.want) <= 1e-9*math.Abs(x.want),
+			"number %d is %.17g, must be %.17g", i, x.got, x.want)
 	}
 }
 
 // A log of one attempt is refused with what is needed.
 func TestTooShort(t *testing.T) {
 	_, err := Fit(parse("round,client,bytes_down,bytes_up,sent_s,seen_s\n0,a,1,1,0,1\n"), Options{})
-	if !errors.Is(err, ErrTooShort) || !strings.Contains(err.Error(), "three runs with two sizes of model, two numbers of steps and two batch sizes") {
+	if !errors.Is(err, ErrTooShort) ||
+		!strings.Contains(err.Error(), "three runs with two sizes of model, two numbers of steps and two batch sizes") {
 		t.Error(err)
 	}
-	if _, err = Fit(parse("round,client,kind,bytes_down,bytes_up,sent_s,seen_s\n0,a,evaluate,1,1,0,1\n1,a,evaluate,1,1,1,2\n"), Options{}); !errors.Is(err, ErrTooShort) {
+	if _, err =
+		Fit(parse("round,client,kind,bytes_down,bytes_up,sent_s,seen_s\n0,a,evaluate,1,1,0,1\n1,a,evaluate,1,1,1,2\n"),
+			Options{}); !errors.Is(err, ErrTooShort) {
 		t.Error(err)
 	}
 }

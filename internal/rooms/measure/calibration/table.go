@@ -57,7 +57,8 @@ func newTable(log *attemptlog.Log) *table {
 					continue
 				}
 				c := index[a.Client]
-				t.rows = append(t.rows, row{Attempt: a, run: r, round: len(t.rounds) - 1, client: c, flops: a.FLOPs, first: !seen[c]})
+				t.rows = append(t.rows,
+					row{Attempt: a, run: r, round: len(t.rounds) - 1, client: c, flops: a.FLOPs, first: !seen[c]})
 				seen[c] = true
 			}
 		}
@@ -103,7 +104,8 @@ func thinned(log *attemptlog.Log) (*attemptlog.Log, []string) {
 		kept += len(part.Attempts)
 		out.Runs = append(out.Runs, part)
 	}
-	return out, []string{fmt.Sprintf("The log is long: %d of its %d attempts are fitted, in whole rounds.", kept, attempts)}
+	return out,
+		[]string{fmt.Sprintf("The log is long: %d of its %d attempts are fitted, in whole rounds.", kept, attempts)}
 }
 
 // emptied returns a run without its attempts.

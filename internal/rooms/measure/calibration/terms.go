@@ -7,7 +7,7 @@ import (
 	"fedsim/internal/tools/orderstat"
 )
 
-// sample is a measured duration of a client and what it is explained by.
+// sample is a measured duration of a client, and the regressors that explain it.
 type sample struct {
 	y      float64   // measured, s
 	x      []float64 // by term; y is about factor of the client times the sum of coefficient times x

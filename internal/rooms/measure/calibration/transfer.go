@@ -119,13 +119,15 @@ func (t *table) newLinks(which ...int) *links {
 	}
 	l.model.terms = identify(l.model.samples, l.model.clients, transferOrder)
 	if !slices.Contains(l.model.terms, burstTerm) {
-		l.why[burstTerm] = "one size of message for each client: header factor and burst cannot be told apart; send two sizes"
+		l.why[burstTerm] =
+			"one size of message for each client: header factor and burst cannot be told apart; send two sizes"
 		if l.model.samples[0].x[burstTerm] == 0 {
 			l.why[burstTerm] = "transfers contain the latency of the link: rtt_ms is less by what a burst saves"
 		}
 	}
 	if !l.nominal {
-		l.why[wireTerm] = "without nominal rates only rate and header factor together are known: fill down_mbps and up_mbps"
+		l.why[wireTerm] =
+			"without nominal rates only rate and header factor together are known: fill down_mbps and up_mbps"
 	}
 	return l
 }
@@ -140,7 +142,8 @@ const (
 func (l *links) checkNominal() {
 	f := l.model.fit(nil)
 	if k := f.b[wireTerm]; l.why[wireTerm] == "" && !(k >= leastWire && k <= mostWire) {
-		l.why[wireTerm] = fmt.Sprintf("transfers take %.3g times what the nominal rates imply, more or less than headers do: the rates of clients have it", k)
+		l.why[wireTerm] = fmt.Sprintf("transfers take %.3g times what the nominal rates imply, "+
+			"more or less than headers do: the rates of clients have it", k)
 	}
 }
 

@@ -41,11 +41,11 @@ func playAhead(ctx context.Context, run *attemptlog.Run, on *System, measured *P
 }
 
 // setPoll sets the polls of a client before an attempt of which the end of the previous reply is known.
-func (p *player) setPoll(t int, a *attemptlog.Attempt) {
+func (p *player) setPoll(client int, a *attemptlog.Attempt) {
 	period := engine.FromSeconds(p.runtime.ClientPollS)
 	if end, known := p.ends[a]; known && period > 0 {
 		since := engine.FromSeconds(max(0, a.Sent-end))
-		p.session.SetPoll(t, p.session.Now().Add(network.NextPoll(period, period, since)-since))
+		p.session.SetPoll(client, p.session.Now().Add(network.NextPoll(period, period, since)-since))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"fedsim/internal/rooms/measure/attemptlog"
 	"fedsim/internal/rooms/measure/calibration"
+	"fedsim/internal/tools/expect"
 	"fedsim/network"
 )
 
@@ -23,9 +24,7 @@ func TestPreviousEnds(t *testing.T) {
 		a.Idle, a.Receive, a.Wait, a.Compute, a.Reply = 6, .5, 1, 2, .5
 	}
 	ends := previousEnds(run, &network.Runtime{ClientPollS: 3, ServerPollS: 2})
-	if len(ends) != 3 {
-		t.Errorf("%d ends: of the first attempt, and after the lost one, nothing is known", len(ends))
-	}
+	expect.That(t, len(ends) == 3, "%d ends: of the first attempt, and after the lost one, nothing is known", len(ends))
 	for i, want := range []float64{5, 15, 25} {
 		near(t, "end", ends[&run.Attempts[i+1]], want)
 	}
@@ -52,7 +51,7 @@ func logOf(run *attemptlog.Run, p *Played) *attemptlog.Run {
 // rounds are those of the log. Where they are not, because the model is wrong, that shows.
 func TestAhead(t *testing.T) {
 	on := system(t)
-	on.Set = []string{"network.client_poll_s=2.7", "network.server_poll_s=1.9"}
+	on.Set = []string{"overhead.client_poll_s=2.7", "overhead.server_poll_s=1.9"}
 	var rows strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&rows, "%d,a,%d,%d,taken\n%d,b,%d,%d,taken\n", i, 10*i, 10*i+1, i, 10*i, 10*i+1)
@@ -64,17 +63,12 @@ func TestAhead(t *testing.T) {
 	measured := Measured(made)
 	free := Compare(measured, play(t, on, made))
 	ahead, err := playAhead(t.Context(), made, on, measured)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ahead.Polls != 4*39 || ahead.Round.N != 39 || ahead.Response.N != 2*39 {
-		t.Errorf("%+v", ahead)
-	}
+	expect.NoError(t, err)
+	expect.That(t, ahead.Polls == 4*39 && ahead.Round.N == 39 && ahead.Response.N == 2*39, "%+v", ahead)
 	// The clocks of clients are known to about 2.7 s/80.
-	if ahead.Exact < .97 || ahead.Round.MAPE > .02 || free.Round.MAPE < .05 {
-		t.Errorf("exact %.3f, errors of rounds %.3f, %.3f in a free run", ahead.Exact, ahead.Round.MAPE, free.Round.MAPE)
-	}
-	on.Set[1] = "network.server_poll_s=3"
+	expect.That(t, ahead.Exact >= .97 && ahead.Round.MAPE <= .02 && free.Round.MAPE >= .05,
+		"exact %.3f, errors of rounds %.3f, %.3f in a free run", ahead.Exact, ahead.Round.MAPE, free.Round.MAPE)
+	on.Set[1] = "overhead.server_poll_s=3"
 	if ahead, err = playAhead(t.Context(), made, on, measured); err != nil || ahead.Exact > .9 {
 		t.Errorf("wrong period: %+v, %v", ahead, err)
 	}
@@ -91,28 +85,17 @@ func TestAheadOfFlower(t *testing.T) {
 		t.Skip("FEDSIM_DATA has no logs/flower_b1.csv")
 	}
 	log, err := attemptlog.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c, err := calibration.Fit(log, calibration.Options{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "cal")
-	if err := c.Write(dir, log, calibration.Results{}, false); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Write(dir, log, calibration.Results{}, false))
 	models, _, err := NewModels(dir, c, log.Runs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	checked, err := Check(t.Context(), log.Runs[0], models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	a := checked.Ahead
 	t.Logf("%+v, makespan %g of %g s", a, checked.PredictedS, checked.MeasuredS)
-	if a.Round.MAPE > .1 || a.Exact < .8 || a.Polls != 42 || checked.Inside == nil || !*checked.Inside {
-		t.Errorf("%+v, makespans %v", a, checked.Makespans)
-	}
+	expect.That(t, a.Round.MAPE <= .1 && a.Exact >= .8 && a.Polls == 42 && checked.Inside != nil && *checked.Inside,
+		"%+v, makespans %v", a, checked.Makespans)
 }

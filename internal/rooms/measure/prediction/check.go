@@ -83,7 +83,8 @@ func Check(ctx context.Context, run *attemptlog.Run, by *Models) (*Checked, erro
 
 // playSeeds plays a run with several seeds, from that of a system on. It returns the first prediction, and the
 // makespans by seed.
-func playSeeds(ctx context.Context, run *attemptlog.Run, on *System, seeds int) (first *Played, makespans []float64, err error) {
+func playSeeds(ctx context.Context, run *attemptlog.Run, on *System,
+	seeds int) (first *Played, makespans []float64, err error) {
 	with := *on
 	for range max(1, seeds) {
 		played, err := Play(ctx, run, &with)

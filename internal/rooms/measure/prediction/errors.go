@@ -49,9 +49,11 @@ type Errors struct {
 	EnergySum float64 `json:"energy_total"` // relative, with sign: of all these attempts
 	Round     Spread  `json:"round"`        // of the lengths of rounds
 	Equal     float64 `json:"equal"`        // share of the rounds in which the same responses were taken
-	Jaccard   float64 `json:"jaccard"`      // mean over rounds: responses taken in both, as a share of those taken in one
-	Order     float64 `json:"order"`        // Kendall's tau of the order of arrival, mean over rounds; over the run without rounds
-	Staleness float64 `json:"staleness"`    // mean difference of the staleness of responses, predicted - measured
+	// mean over rounds: responses taken in both, as a share of those taken in one
+	Jaccard float64 `json:"jaccard"`
+	// Kendall's tau of the order of arrival, mean over rounds; over the run without rounds
+	Order     float64 `json:"order"`
+	Staleness float64 `json:"staleness"` // mean difference of the staleness of responses, predicted - measured
 }
 
 // Compare returns the errors of a prediction.

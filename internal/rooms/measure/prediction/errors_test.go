@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fedsim/internal/rooms/measure/attemptlog"
+	"fedsim/internal/tools/expect"
 )
 
 // two returns a run of one round with two responses.
@@ -74,37 +75,35 @@ func TestFloorOfOtherClients(t *testing.T) {
 		}
 		return p
 	}
-	makespan, response := Floor([]*Played{run(4, map[string]float64{"a": 3, "b": 4}), run(5, map[string]float64{"b": 5, "c": 1})})
+	makespan, response :=
+		Floor([]*Played{run(4, map[string]float64{"a": 3, "b": 4}), run(5, map[string]float64{"b": 5, "c": 1})})
 	near(t, "makespan", makespan[0], .25)
 	near(t, "MAPE of responses", response.MAPE, (.25+.2)/2)
-	if response.N != 2 {
-		t.Errorf("%d errors", response.N)
-	}
+	expect.That(t, response.N == 2, "%d errors", response.N)
 }
 
 // Runs are ranked by makespan, and pairs in the wrong order are named.
 func TestReport(t *testing.T) {
 	checked := func(name string, measured, predicted float64) *Checked {
-		return &Checked{Name: name, MeasuredS: measured, PredictedS: predicted, Calibrated: Errors{Makespan: predicted/measured - 1, Response: Spread{MAPE: .5, P95: 1}}}
+		return &Checked{Name: name, MeasuredS: measured, PredictedS: predicted,
+			Calibrated: Errors{Makespan: predicted/measured - 1, Response: Spread{MAPE: .5, P95: 1}}}
 	}
 	one, two, three := checked("one", 2, 3), checked("two", 4, 8), checked("three", 6, 7)
 	r := NewReport(nil, []*Checked{one, two, three})
 	near(t, "tau", r.Tau, 1.0/3)
-	if len(r.Disordered) != 1 || r.Disordered[0] != [2]string{"two", "three"} {
-		t.Errorf("pairs %v", r.Disordered)
-	}
-	if len(r.Models) != 2 {
-		t.Errorf("models %+v: nominal values are not known", r.Models)
-	}
+	expect.That(t, len(r.Disordered) == 1 && r.Disordered[0] == [2]string{"two", "three"}, "pairs %v", r.Disordered)
+	expect.That(t, len(r.Models) == 2, "models %+v: nominal values are not known", r.Models)
 	near(t, "mean", r.Models[0].Makespan.Mean, (.5+1+1.0/6)/3)
 	near(t, "worst", r.Models[0].Makespan.Worst, 1)
 	near(t, "P95", r.Models[0].P95.Mean, 1)
 	// Repetitions count once: of means of 5 and 7, the order is right.
-	log := []*attemptlog.Run{readLog(t, "", "0,a,1,2,taken"), readLog(t, "network.cells=1", "0,a,1,2,taken"), readLog(t, "network.cells=1", "0,a,1,2,taken")}
+	log := []*attemptlog.Run{readLog(t, "", "0,a,1,2,taken"), readLog(t, "network.cells=1", "0,a,1,2,taken"),
+		readLog(t, "network.cells=1", "0,a,1,2,taken")}
 	for _, c := range []*Checked{one, two, three} {
 		c.Measured = Measured(log[0])
 	}
-	if r := NewReport(log, []*Checked{one, two, three}); r.Ranked != 2 || r.Tau != 1 || len(r.Disordered) > 0 || len(r.Repeats) != 1 {
+	if r := NewReport(log, []*Checked{one, two, three}); r.Ranked != 2 || r.Tau != 1 || len(r.Disordered) > 0 ||
+		len(r.Repeats) != 1 {
 		t.Errorf("with repetitions: %+v", r)
 	}
 	if r := NewReport(nil, []*Checked{one}); !math.IsNaN(r.Tau) {
@@ -115,7 +114,8 @@ func TestReport(t *testing.T) {
 // Runs with polls are shown as ranges, with their errors one round ahead, and other runs not.
 func TestTextOfPolls(t *testing.T) {
 	none := &Checked{Name: "none", Measured: two(2, 1, true)}
-	if text := NewReport(nil, []*Checked{none}).Text(); strings.Contains(text, "ahead") || strings.Contains(text, "energy") {
+	if text := NewReport(nil, []*Checked{none}).Sections().Text(80); strings.Contains(text, "ahead") ||
+		strings.Contains(text, "energy") {
 		t.Error(text)
 	}
 	yes := true
@@ -123,7 +123,7 @@ func TestTextOfPolls(t *testing.T) {
 		Name: "polled", Measured: two(2, 1, true), MeasuredS: 20, Makespans: []float64{21, 18, 30}, Inside: &yes,
 		Ahead: &Ahead{Round: Spread{MAPE: .07}, Response: Spread{MAPE: .06}, Exact: .85},
 	}
-	text := NewReport(nil, []*Checked{none, polled}).Text()
+	text := NewReport(nil, []*Checked{none, polled}).Sections().Text(80)
 	if !regexp.MustCompile(`(?m)^  polled +7.0 +6.0 +85.0 +18.0 +30.0 +yes$`).MatchString(text) {
 		t.Error(text)
 	}
@@ -134,11 +134,10 @@ func TestRepeats(t *testing.T) {
 	run := func(settings, rows string) *attemptlog.Run { return readLog(t, settings, rows) }
 	first := "0,a,10,11,taken\n0,b,10,12,taken"
 	sets := Repeats([]*attemptlog.Run{
-		run("", first), run("network.cells=1", first), run("", strings.ReplaceAll(first, "10,", "7,")), run("", "0,a,10,11,taken"),
+		run("", first), run("network.cells=1", first), run("", strings.ReplaceAll(first, "10,", "7,")),
+		run("", "0,a,10,11,taken"),
 	})
-	if len(sets) != 1 || len(sets[0]) != 2 || sets[0][1] != 2 {
-		t.Errorf("sets %v", sets)
-	}
+	expect.That(t, len(sets) == 1 && len(sets[0]) == 2 && sets[0][1] == 2, "sets %v", sets)
 }
 
 // Repetitions under "first" ask and take other clients by chance. Another number of rounds, size,
@@ -153,17 +152,14 @@ func TestRepeatsByChance(t *testing.T) {
 		run(first), run("0,a,10,13,late\n0,b,10,12,taken\n1,b,12,14,taken"), size, speed,
 		run("0,a,10,11,taken\n0,b,10,12,late"), run(first + "\n1,c,11,,lost"), run("0,a,10,11,taken\n1,a,11,12,taken"),
 	})
-	if len(sets) != 1 || !slices.Equal(sets[0], []int{0, 1}) {
-		t.Errorf("sets %v", sets)
-	}
+	expect.That(t, len(sets) == 1 && slices.Equal(sets[0], []int{0, 1}), "sets %v", sets)
 	continuous := func(rows string) *attemptlog.Run { return readLog(t, `federation.protocol="asynchronous"`, rows) }
 	sets = Repeats([]*attemptlog.Run{
-		continuous("0,a,10,11,taken\n0,b,10,12,taken\n1,a,11,12,taken"), continuous("0,a,10,11,taken\n0,b,10,12,taken\n1,b,12,13,taken"),
+		continuous("0,a,10,11,taken\n0,b,10,12,taken\n1,a,11,12,taken"),
+		continuous("0,a,10,11,taken\n0,b,10,12,taken\n1,b,12,13,taken"),
 		continuous("0,a,10,11,taken\n0,b,10,12,taken\n1,b,12,13,late"),
 	})
-	if len(sets) != 1 || !slices.Equal(sets[0], []int{0, 1}) {
-		t.Errorf("sets without rounds %v", sets)
-	}
+	expect.That(t, len(sets) == 1 && slices.Equal(sets[0], []int{0, 1}), "sets without rounds %v", sets)
 }
 
 // Transfers have both directions: 1 s down and 3 s up are predicted as 1 and 6 s. Staleness is predicted minus

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"fedsim/internal/tools/expect"
 )
 
 // The figure has the responses that both runs have, and the makespans: of the model the means over
@@ -28,14 +30,11 @@ func TestFigureOfChecks(t *testing.T) {
 		{"measured makespans", makespans[0].X, []float64{4, 6}}, {"makespans", makespans[0].Y, []float64{5.5, 7}},
 		{"nominal makespans", makespans[1].Y, []float64{3}},
 	} {
-		if !slices.Equal(c.got, c.want) {
-			t.Errorf("%s: %v, want %v", c.what, c.got, c.want)
-		}
+		expect.That(t, slices.Equal(c.got, c.want), "%s: %v, want %v", c.what, c.got, c.want)
 	}
 	if s := compared(all[1:]); len(s.Series) != 1 || len(s.Panels[1].Points) != 1 {
 		t.Errorf("without nominal values there are series %q", s.Series)
 	}
-	if _, err := Figure(all); err != nil {
-		t.Error(err)
-	}
+	_, err := Figure(all)
+	expect.That(t, err == nil, "%v", err)
 }

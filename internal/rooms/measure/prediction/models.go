@@ -14,8 +14,8 @@ const drawn = 20
 
 // noWaiting are the settings without polls, launches and cold starts.
 var noWaiting = []string{
-	"network.runtime=''", "network.client_poll_s=0", "network.server_poll_s=0", "network.launch_poll_s=0",
-	"network.launch_s=0", "network.launch_gflop=0", "network.cold_start_s=0",
+	"overhead.runtime=''", "overhead.client_poll_s=0", "overhead.server_poll_s=0", "overhead.launch_poll_s=0",
+	"overhead.launch_s=0", "overhead.launch_gflop=0", "overhead.cold_start_s=0",
 }
 
 // NewModels returns the models of a run under the calibration in a directory, and sentences about

@@ -16,12 +16,13 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/federation/session"
 	"fedsim/internal/rooms/measure/attemptlog"
 	"fedsim/network"
 )
 
-// System is what a run of a log is played on.
+// System is the system on which a run of a log is played.
 type System struct {
 	Scenario string   // file of the scenario, with everything but the fleet and the settings of the log
 	Set      []string // assignments of keys beside those of the log, as those of --set
@@ -33,14 +34,14 @@ type System struct {
 
 // plain are the settings of a run of which the log says nothing. Sizes, work and faults are the log's.
 var plain = []string{
-	"federation.protocol=wait-for-all", "federation.clients_per_round=0", "federation.fraction=1",
+	"federation.protocol=wait-for-all", "federation.clients_per_round=",
 	"federation.over_selection=1", "federation.deadline_s=0", "federation.late=drop", "federation.detect_s=0",
 	"devices.flops_scale=1", "network.bytes_scale=1", "faults.drop_probability=0",
 }
 
 // withoutRounds reports whether the server of a run took each response on arrival.
 func withoutRounds(run *attemptlog.Run) bool {
-	return run.Setting("federation.protocol") == federation.Asynchronous
+	return run.Setting("federation.protocol") == protocols.Asynchronous
 }
 
 // Play plays the attempts of a run on a system.
@@ -60,7 +61,7 @@ func newPlayer(ctx context.Context, run *attemptlog.Run, on *System) (*player, e
 		return nil, err
 	}
 	setup.Journal, p.runtime, p.waitsForAll = p, setup.Network.InForce(), setup.Config.Traits().WaitsForAll
-	p.keeps = setup.Config.Late == federation.Keep
+	p.keeps = setup.Config.KeepsLate()
 	if p.session, err = session.New(*setup); err != nil {
 		return nil, fmt.Errorf("run %s: %w", run.Name, err)
 	}
@@ -74,8 +75,8 @@ func newPlayer(ctx context.Context, run *attemptlog.Run, on *System) (*player, e
 	for _, round := range p.rounds {
 		for _, a := range round {
 			p.add(a)
-			if t := p.clients[a.Client]; asked(a) {
-				p.queues[t] = append(p.queues[t], a)
+			if client := p.clients[a.Client]; asked(a) {
+				p.queues[client] = append(p.queues[client], a)
 			}
 		}
 	}
@@ -94,16 +95,16 @@ func (p *player) play(run *attemptlog.Run) error {
 	return nil
 }
 
-func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string) (*session.Setup, error) {
+func (sy *System) setup(ctx context.Context, run *attemptlog.Run, names []string) (*session.Setup, error) {
 	// The log replaces the settings of the method.
 	logged := slices.DeleteFunc(run.Overrides(), func(s string) bool { return strings.HasPrefix(s, "methods.") })
-	set := slices.Concat(plain, logged, on.Set, []string{
+	set := slices.Concat(plain, logged, sy.Set, []string{
 		fmt.Sprintf("data.external.clients=%d", len(names)), "data.external.rows=1", "fleet.assignment=[]",
 	})
-	if on.Gap > 0 {
+	if sy.Gap > 0 {
 		set = append(set, "federation.server_gflops=1")
 	}
-	s, err := scenario.LoadDriven(on.Scenario, set, scenario.Driver{Method: "log", Seed: &on.Seed})
+	s, err := scenario.LoadDriven(sy.Scenario, set, scenario.Program{Method: "log", Seed: &sy.Seed})
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +112,7 @@ func (on *System) setup(ctx context.Context, run *attemptlog.Run, names []string
 	if err != nil {
 		return nil, err
 	}
-	setup.Fleet, setup.Context = on.Fleet, ctx
+	setup.Fleet, setup.Context = sy.Fleet, ctx
 	return setup, nil
 }
 
@@ -173,13 +174,13 @@ func (p *player) Note(e federation.Entry) {
 }
 
 // class returns the class of a client; of more than the classes of a fleet, the first one.
-func (p *player) class(t int) *fleets.Class {
+func (p *player) class(client int) *fleets.Class {
 	if turn := p.on.Fleet.InTurn; len(turn) > 0 {
-		t = int(turn[t%len(turn)])
+		client = int(turn[client%len(turn)])
 	} else {
-		t = 0
+		client = 0
 	}
-	return &p.on.Fleet.Classes[t]
+	return &p.on.Fleet.Classes[client]
 }
 
 // asked reports whether the simulated server asks a client for an attempt of the log: a client that
@@ -267,27 +268,27 @@ func (p *player) ask(attempts []*attemptlog.Attempt) (messages []session.Message
 	var wanted, others []int
 	named := make([]bool, len(p.names))
 	for _, a := range attempts {
-		if t := p.clients[a.Client]; asked(a) && !named[t] {
-			wanted, named[t] = append(wanted, t), true
+		if client := p.clients[a.Client]; asked(a) && !named[client] {
+			wanted, named[client] = append(wanted, client), true
 		}
 	}
-	chosen := slices.DeleteFunc(slices.Clone(wanted), func(t int) bool { return p.working[t] })
-	for t := range p.queues {
-		if !p.working[t] && len(p.queues[t]) > 0 && !named[t] {
-			others = append(others, t)
+	chosen := slices.DeleteFunc(slices.Clone(wanted), func(client int) bool { return p.working[client] })
+	for client := range p.queues {
+		if !p.working[client] && len(p.queues[client]) > 0 && !named[client] {
+			others = append(others, client)
 		}
 	}
-	next := func(t int) int { return p.places[p.queues[t][0]] }
+	next := func(client int) int { return p.places[p.queues[client][0]] }
 	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(next(a), next(b)) })
-	for _, t := range append(chosen, others[:min(len(others), len(wanted)-len(chosen))]...) {
-		a := p.queues[t][0]
-		if p.queues[t] = p.queues[t][1:]; len(p.queues[t]) == 0 && p.keeps {
+	for _, client := range append(chosen, others[:min(len(others), len(wanted)-len(chosen))]...) {
+		a := p.queues[client][0]
+		if p.queues[client] = p.queues[client][1:]; len(p.queues[client]) == 0 && p.keeps {
 			again := *a // the server may ask the client more often than in the log
 			p.add(&again)
-			p.queues[t] = append(p.queues[t], &again)
+			p.queues[client] = append(p.queues[client], &again)
 		}
-		p.working[t] = true
-		p.setPoll(t, a)
+		p.working[client] = true
+		p.setPoll(client, a)
 		messages = append(messages, p.message(a))
 	}
 	return messages
@@ -328,18 +329,18 @@ func (p *player) playContinuously(float64) error {
 		}
 	}
 	waiting := map[int64]bool{}
-	send := func(t int) error {
-		if len(p.queues[t]) == 0 {
+	send := func(client int) error {
+		if len(p.queues[client]) == 0 {
 			return nil
 		}
-		m := p.message(p.queues[t][0])
-		p.queues[t] = p.queues[t][1:]
+		m := p.message(p.queues[client][0])
+		p.queues[client] = p.queues[client][1:]
 		waiting[m.ID] = true
 		_, err := p.session.Send(1, session.Train, []session.Message{m})
 		return err
 	}
-	for t := range p.queues {
-		if err := send(t); err != nil {
+	for client := range p.queues {
+		if err := send(client); err != nil {
 			return err
 		}
 	}

@@ -11,23 +11,24 @@ import (
 	"fedsim/devices"
 	"fedsim/devices/fleets"
 	"fedsim/internal/rooms/measure/attemptlog"
+	"fedsim/internal/tools/expect"
 )
 
 // system returns two clients a and b of 1 and 2 GFLOP/s, with links of 8 Mbit/s both ways.
 func system(t *testing.T) *System {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "scenario.toml")
-	text := "name = \"log\"\n[data]\nsource = \"external\"\n[data.external]\nclients = 2\nfeatures = 10\n[run]\nmode = \"timing\"\n[methods.fedavg]\n"
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	text := "name = \"log\"\n[data]\nsource = \"external\"\n[data.external]\nclients = 2\nfeatures = 10\n[run]\n" +
+		"mode = \"timing\"\n[methods.fedavg]\n"
+	expect.NoError(t, os.WriteFile(file, []byte(text), 0o666))
 	class := func(name string, gflops float64) fleets.Class {
 		return fleets.Class{
 			Name: name, Share: .5, ClockGHz: gflops, FlopsPerCycle: 1, IdleW: 1, ComputeW: 2, BatteryWh: devices.Mains,
 			Link: "ethernet", DownlinkMbps: 8, UplinkMbps: 8, RTTms: 1e-6,
 		}
 	}
-	return &System{Scenario: file, Fleet: &fleets.Fleet{Classes: []fleets.Class{class("a", 1), class("b", 2)}, InTurn: []uint8{0, 1}}, Seed: 1}
+	return &System{Scenario: file,
+		Fleet: &fleets.Fleet{Classes: []fleets.Class{class("a", 1), class("b", 2)}, InTurn: []uint8{0, 1}}, Seed: 1}
 }
 
 // readLog reads a log of messages of 1 MB both ways and 2 GFLOP: round, client, instants and outcome.
@@ -42,32 +43,23 @@ func readLog(t *testing.T, settings, rows string) *attemptlog.Run {
 		b.WriteString(strings.TrimSpace(row) + ",1e6,1e6,2e9\n")
 	}
 	path := filepath.Join(t.TempDir(), "run.csv")
-	if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	log, err := attemptlog.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.WriteFile(path, []byte(b.String()), 0o666))
+	log := expect.Value(attemptlog.Read(path))(t)
 	return log.Runs[0]
 }
 
 // play plays a log on the system.
 func play(t *testing.T, on *System, run *attemptlog.Run) *Played {
 	t.Helper()
-	p, err := Play(t.Context(), run, on)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := expect.Value(Play(t.Context(), run, on))(t)
 	return p
 }
 
 // near fails unless numbers agree to a microsecond.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if !(math.Abs(got-want) < 1e-6) && !(math.IsNaN(got) && math.IsNaN(want)) {
-		t.Errorf("%s: %g, must be %g", what, got, want)
-	}
+	expect.That(t, math.Abs(got-want) < 1e-6 || math.IsNaN(got) && math.IsNaN(want),
+		"%s: %g, must be %g", what, got, want)
 }
 
 // Client a responds after 1 + 2 + 1 s and b after 1 + 1 + 1 s. The instants of the log do not
@@ -82,16 +74,15 @@ func TestPlayWaitsForAll(t *testing.T) {
 	on := system(t)
 	on.Gap = .5
 	p := play(t, on, readLog(t, "", twoRounds))
-	for i, want := range []Attempt{{Sent: 0, Seen: 4, Compute: 2}, {Sent: 0, Seen: 3, Compute: 1}, {Sent: 4.5, Seen: 8.5, Compute: 2}, {Sent: 4.5, Seen: 7.5, Compute: 1}} {
+	for i, want := range []Attempt{{Sent: 0, Seen: 4, Compute: 2}, {Sent: 0, Seen: 3, Compute: 1},
+		{Sent: 4.5, Seen: 8.5, Compute: 2}, {Sent: 4.5, Seen: 7.5, Compute: 1}} {
 		a := p.Attempts[i]
 		near(t, "sent", a.Sent, want.Sent)
 		near(t, "seen", a.Seen, want.Seen)
 		near(t, "compute", a.Compute, want.Compute)
 		near(t, "downlink", a.Downlink, 1)
 		near(t, "uplink", a.Uplink, 1)
-		if !a.Taken {
-			t.Errorf("attempt %d is not taken", i)
-		}
+		expect.That(t, a.Taken, "attempt %d is not taken", i)
 	}
 	near(t, "makespan", p.Makespan, 8.5)
 	near(t, "round 0", p.Rounds[0].Length(), 4.5) // up to the next round
@@ -111,14 +102,14 @@ func TestPlayLatency(t *testing.T) {
 
 // Under a deadline of 3.5 s, a is late in round 0 and busy in the next.
 func TestPlayDeadline(t *testing.T) {
-	p := play(t, system(t), readLog(t, `federation.protocol="deadline" federation.deadline_s=3.5 federation.fit_work=false federation.late="keep"`, twoRounds))
+	p := play(t, system(t),
+		readLog(t, `federation.protocol="deadline" federation.deadline_s=3.5 federation.fit_work=false `+
+			`federation.late="keep"`, twoRounds))
 	near(t, "late response", p.Attempts[0].Seen, 4)
 	near(t, "client that is not asked", p.Attempts[2].Seen, math.NaN())
 	near(t, "in time", p.Attempts[3].Seen, 6.5)
 	for i, want := range []bool{false, true, false, true} {
-		if p.Attempts[i].Taken != want {
-			t.Errorf("attempt %d: taken %t", i, p.Attempts[i].Taken)
-		}
+		expect.That(t, p.Attempts[i].Taken == want, "attempt %d: taken %t", i, p.Attempts[i].Taken)
 	}
 	near(t, "round 0", p.Rounds[0].Length(), 3.5)
 	near(t, "makespan", p.Makespan, 6.5)
@@ -126,11 +117,10 @@ func TestPlayDeadline(t *testing.T) {
 
 // The first of two responses ends a round.
 func TestPlayFirst(t *testing.T) {
-	p := play(t, system(t), readLog(t, `federation.protocol="first" federation.clients_per_round=1 federation.over_selection=2`, twoRounds))
+	p := play(t, system(t),
+		readLog(t, `federation.protocol="first" federation.clients_per_round=1 federation.over_selection=2`, twoRounds))
 	for i, want := range []bool{false, true, false, true} {
-		if p.Attempts[i].Taken != want {
-			t.Errorf("attempt %d: taken %t", i, p.Attempts[i].Taken)
-		}
+		expect.That(t, p.Attempts[i].Taken == want, "attempt %d: taken %t", i, p.Attempts[i].Taken)
 	}
 	near(t, "makespan", p.Makespan, 6)
 }
@@ -138,13 +128,15 @@ func TestPlayFirst(t *testing.T) {
 // A server that keeps late responses ends a round with them: b responds at 3 s, a at 4 s, in round 1, b again at
 // 6 s, and a at 8 s. While a is at work, b gets its next message, which the log has in a later round.
 func TestPlayFirstAndKeepLate(t *testing.T) {
-	settings := `federation.protocol="first" federation.clients_per_round=1 federation.over_selection=2 federation.late="keep"`
+	settings := `federation.protocol="first" federation.clients_per_round=1 federation.over_selection=2 ` +
+		`federation.late="keep"`
 	all := "0,a,10,14,late\n0,b,10,13,taken\n1,b,13,16,late\n2,a,14,18,late\n3,b,16,19,late"
 	other := "0,a,10,12,taken\n0,b,10,13,late\n1,a,12,16,late\n2,b,13,16,late\n3,b,16,19,late"
 	for _, rows := range []string{all, other} {
 		run := readLog(t, settings, rows)
 		p := play(t, system(t), run)
-		for i, want := range []Attempt{{Sent: 0, Seen: 4}, {Sent: 0, Seen: 3}, {Client: "b", Sent: 3, Seen: 6}, {Client: "a", Sent: 4, Seen: 8}} {
+		for i, want := range []Attempt{{Sent: 0, Seen: 4}, {Sent: 0, Seen: 3}, {Client: "b", Sent: 3, Seen: 6},
+			{Client: "a", Sent: 4, Seen: 8}} {
 			a := &p.Attempts[i]
 			if want.Client != "" && a.Client != want.Client {
 				a = &p.Attempts[5-i]
@@ -156,9 +148,8 @@ func TestPlayFirstAndKeepLate(t *testing.T) {
 			near(t, "round", p.Rounds[i].Length(), want)
 		}
 		near(t, "makespan", p.Makespan, 8)
-		if e := Compare(p, p); len(p.Rounds[1].Taken) != 1 || p.Rounds[1].Taken[0] != 0 || e.Equal != 1 {
-			t.Errorf("taken: %v", p.Rounds)
-		}
+		e := Compare(p, p)
+		expect.That(t, len(p.Rounds[1].Taken) == 1 && p.Rounds[1].Taken[0] == 0 && e.Equal == 1, "taken: %v", p.Rounds)
 	}
 	// The server needs 1.5 s between rounds. The response of a comes meanwhile, and ends round 1 when it begins.
 	on := system(t)
@@ -173,7 +164,8 @@ func TestPlayFirstAndKeepLate(t *testing.T) {
 // Without rounds each client is sent its next message when its response arrives: b responds at 3
 // and 6 s, a at 4 and 8 s. The first response of a comes after one other.
 func TestPlayWithoutRounds(t *testing.T) {
-	p := play(t, system(t), readLog(t, `federation.protocol="asynchronous" methods.fedbuff.options.buffer=2`, twoRounds))
+	p := play(t, system(t),
+		readLog(t, `federation.protocol="asynchronous" methods.fedbuff.options.buffer=2`, twoRounds))
 	for i, want := range []float64{4, 3, 8, 6} {
 		near(t, "seen", p.Attempts[i].Seen, want)
 	}
@@ -181,11 +173,11 @@ func TestPlayWithoutRounds(t *testing.T) {
 		near(t, "staleness", p.Attempts[i].Staleness, want)
 	}
 	near(t, "makespan", p.Makespan, 8)
-	p = play(t, system(t), readLog(t, `federation.protocol="asynchronous"`, strings.Replace(twoRounds, "1,b,20,22,taken", "1,b,20,22,late", 1)))
+	p = play(t, system(t),
+		readLog(t, `federation.protocol="asynchronous"`,
+			strings.Replace(twoRounds, "1,b,20,22,taken", "1,b,20,22,late", 1)))
 	near(t, "makespan of the first three responses", p.Makespan, 6)
-	if len(p.Rounds) != 0 {
-		t.Errorf("%d rounds", len(p.Rounds))
-	}
+	expect.That(t, len(p.Rounds) == 0, "%d rounds", len(p.Rounds))
 }
 
 // A client that failed in the log is not asked, and the round does not wait for it.
@@ -203,8 +195,9 @@ func TestPlayLost(t *testing.T) {
 		settings, outcome string
 		want              float64
 	}{
-		{"federation.detect_s=7", "lost", 7}, {"federation.detect_s=7", "failed", 3}, {"federation.detect_s=2", "lost", 3}, {"", "lost", 3},
-		{"federation.detect_s=7 network.server_poll_s=2", "lost", 8},
+		{"federation.detect_s=7", "lost", 7}, {"federation.detect_s=7", "failed", 3},
+		{"federation.detect_s=2", "lost", 3}, {"", "lost", 3},
+		{"federation.detect_s=7 overhead.server_poll_s=2", "lost", 8},
 		{`federation.detect_s=7 federation.protocol="first" federation.clients_per_round=1`, "lost", 3},
 	} {
 		p := play(t, system(t), readLog(t, c.settings, fmt.Sprintf(rows, c.outcome)))
@@ -222,17 +215,17 @@ func TestMeasured(t *testing.T) {
 	near(t, "makespan", m.Makespan, 9)
 	near(t, "staleness", m.Attempts[0].Staleness, 1)
 	near(t, "lost", m.Attempts[3].Seen, math.NaN())
-	if m.Attempts[1].Taken || !m.Attempts[0].Taken {
-		t.Error("a response in time is taken, a late one is not")
-	}
+	expect.That(t, !m.Attempts[1].Taken && m.Attempts[0].Taken, "a response in time is taken, a late one is not")
 }
 
 // A launch, and the first time a cold start, is waiting, as in a log: 0.5 s and 1 GFLOP, and 2 s.
 func TestPlayLaunches(t *testing.T) {
 	on := system(t)
-	on.Set = []string{"network.launch_s=0.5", "network.launch_gflop=1", "network.cold_start_s=2", "network.client_poll_s=7", "network.poll_phase='fixed'"}
+	on.Set = []string{"overhead.launch_s=0.5", "overhead.launch_gflop=1", "overhead.cold_start_s=2",
+		"overhead.client_poll_s=7", "overhead.poll_phase='fixed'"}
 	p := play(t, on, readLog(t, "", twoRounds))
-	for i, want := range []Attempt{{Seen: 7.5, Waiting: 3.5, Compute: 2}, {Seen: 6, Waiting: 3, Compute: 1}, {Seen: 20, Waiting: 1.5, Compute: 2}, {Seen: 17, Waiting: 1, Compute: 1}} {
+	for i, want := range []Attempt{{Seen: 7.5, Waiting: 3.5, Compute: 2}, {Seen: 6, Waiting: 3, Compute: 1},
+		{Seen: 20, Waiting: 1.5, Compute: 2}, {Seen: 17, Waiting: 1, Compute: 1}} {
 		a := p.Attempts[i]
 		near(t, "seen", a.Seen, want.Seen)
 		near(t, "waiting", a.Waiting, want.Waiting)
@@ -254,14 +247,13 @@ func TestEnergy(t *testing.T) {
 	e = Compare(Measured(run), play(t, on, run))
 	near(t, "all attempts", e.EnergySum, 1)
 	near(t, "an attempt", e.Energy.P95, 1)
-	if e.Energy.N != 3 {
-		t.Errorf("%d attempts", e.Energy.N)
-	}
+	expect.That(t, e.Energy.N == 3, "%d attempts", e.Energy.N)
 }
 
 // Powers are known once the fleet of the calibration has others than those assumed, for all classes.
 func TestSetPowers(t *testing.T) {
-	const class = "[[class]]\nname = %q\nshare = 0.5\nclock_ghz = 1\nflops_per_cycle = 1\nidle_w = %g\ncompute_w = 2\nbattery_wh = -1\nlink = \"ethernet\"\n"
+	const class = "[[class]]\nname = %q\nshare = 0.5\nclock_ghz = 1\nflops_per_cycle = 1\nidle_w = %g\n" +
+		"compute_w = 2\nbattery_wh = -1\nlink = \"ethernet\"\n"
 	for _, c := range []struct {
 		names [2]string
 		idle  [2]float64
@@ -273,14 +265,10 @@ func TestSetPowers(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "fleet.toml")
 		text := fmt.Sprintf(class, c.names[0], c.idle[0]) + fmt.Sprintf(class, c.names[1], c.idle[1])
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.WriteFile(file, []byte(text), 0o666))
 		on := system(t)
 		known, err := setPowers(on.Fleet, file)
-		if err != nil || known != c.want {
-			t.Errorf("%v: %t, %v", c, known, err)
-		}
+		expect.That(t, err == nil && known == c.want, "%v: %t, %v", c, known, err)
 		near(t, "power of a", on.Fleet.Classes[0].IdleW, c.idle[0])
 	}
 	if _, err := setPowers(system(t).Fleet, "absent.toml"); err == nil {

@@ -12,8 +12,10 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"fedsim/federation"
+	"fedsim/federation/protocols"
 	"fedsim/internal/rooms/measure/attemptlog"
 )
 
@@ -81,7 +83,7 @@ func (p *Played) taken(r *Round, keeps bool) (places []int) {
 // Training returns the attempts of a run that train, in the order of Played.Attempts.
 func Training(run *attemptlog.Run) []*attemptlog.Attempt { return slices.Concat(training(run)...) }
 
-// Measured returns what a log says of a run.
+// Measured returns the measured times of a run from its log.
 func Measured(run *attemptlog.Run) *Played {
 	p := &Played{}
 	continuous := withoutRounds(run)
@@ -94,8 +96,9 @@ func Measured(run *attemptlog.Run) *Played {
 		for _, a := range attempts {
 			round.Attempts = append(round.Attempts, len(p.Attempts))
 			m := Attempt{
-				Round: a.Round, Client: a.Client, Sent: a.Sent - begin, Seen: a.Seen - begin, Taken: a.Outcome == attemptlog.Taken,
-				Received: math.NaN(), Downlink: a.Receive, Waiting: a.Wait, Compute: a.Compute, Uplink: a.Seen - a.ReplyFirst, Energy: a.EnergyJ,
+				Round: a.Round, Client: a.Client, Sent: a.Sent - begin, Seen: a.Seen - begin,
+				Taken: a.Outcome == attemptlog.Taken, Received: math.NaN(), Downlink: a.Receive, Waiting: a.Wait,
+				Compute: a.Compute, Uplink: a.Seen - a.ReplyFirst, Energy: a.EnergyJ,
 			}
 			round.Begin = min(round.Begin, m.Sent)
 			p.Attempts = append(p.Attempts, m)
@@ -120,13 +123,14 @@ func (p *Played) finish(run *attemptlog.Run) {
 		}
 	}
 	slices.Sort(seen)
-	keeps := run.Setting("federation.late") == federation.Keep
+	late, _ := run.Setting("federation.late").(string)
+	keeps := strings.HasPrefix(late, federation.Keep)
 	for i := range p.Rounds {
 		r := &p.Rounds[i]
 		switch needed, _ := run.Setting("federation.clients_per_round").(int64); {
 		case i+1 < len(p.Rounds):
 			r.End = p.Rounds[i+1].Begin
-		case keeps && needed > 0 && run.Setting("federation.protocol") == federation.First:
+		case keeps && needed > 0 && run.Setting("federation.protocol") == protocols.First:
 			// The responses that end the last round may be late ones.
 			later := seen[sort.Search(len(seen), func(k int) bool { return seen[k] > r.Begin }):]
 			if n := min(len(later), int(needed)); n > 0 {

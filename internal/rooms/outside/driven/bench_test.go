@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"fedsim/internal/tools/expect"
 )
 
 // BenchmarkEngine is the cost of an attempt for a driver that writes to one pipe and reads
@@ -16,7 +18,9 @@ func BenchmarkEngine(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
-			p := place{every: time.Minute, scenario: fmt.Sprintf("[data]\nsource = \"synthetic\"\n[data.synthetic]\nclients = %d\n[network]\nprofile = \"lte\"\n[run]\nmode = \"timing\"\n", n)}
+			p := place{every: time.Minute,
+				scenario: fmt.Sprintf("[data]\nsource = \"synthetic\"\n[data.synthetic]\nclients = %d\n[network]\n"+
+					"profile = \"lte\"\n[run]\nmode = \"timing\"\n", n)}
 			d := startPipes(b, &p)
 			d.ask(hello)
 			var line []byte
@@ -26,12 +30,12 @@ func BenchmarkEngine(b *testing.B) {
 				line = append(line[:0], `{"op":"exchange","round":`...)
 				line = strconv.AppendInt(line, int64(round), 10)
 				line = append(line, `,"kind":"train","msgs":[`...)
-				for t := range n {
-					if t > 0 {
+				for client := range n {
+					if client > 0 {
 						line = append(line, ',')
 					}
 					line = strconv.AppendInt(append(line, `{"id":`...), id, 10)
-					line = strconv.AppendInt(append(line, `,"client":`...), int64(t), 10)
+					line = strconv.AppendInt(append(line, `,"client":`...), int64(client), 10)
 					line = append(line, `,"down_bytes":4512,"flops":1250000.0,"up_bytes":4512}`...)
 					id++
 				}
@@ -60,13 +64,9 @@ type driver struct {
 func startPipes(t testing.TB, p *place) *driver {
 	t.Helper()
 	in, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	from, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	d := &driver{t: t, to: to, from: bufio.NewReaderSize(from, 1<<16), done: make(chan error, 1)}
 	t.Cleanup(func() { _, _ = to.Close(), from.Close() })
 	go func() {

@@ -79,7 +79,9 @@ func (d *digests) add(line []byte) error {
 // end reports lines of the interrupted run that a driver has not sent before it finishes.
 func (d *digests) end([]byte) error {
 	if d.now.lines < d.old.lines {
-		return fmt.Errorf("comes after %d lines, and the run to resume has %d: a resumed driver must send the same lines again", d.now.lines, d.old.lines)
+		return fmt.Errorf(
+			"comes after %d lines, and the run to resume has %d: a resumed driver must send the same lines again",
+			d.now.lines, d.old.lines)
 	}
 	return nil
 }
@@ -100,7 +102,8 @@ func (m *marks) check(again *marks) error {
 	if n-first > 1 {
 		where = fmt.Sprintf("a line of %d to %d differs", first+1, n)
 	}
-	return fmt.Errorf("%s from that of the run to resume: a resumed driver must send the same lines again, or start over with --force", where)
+	return fmt.Errorf("%s from that of the run to resume: a resumed driver must send the same lines again, "+
+		"or start over with --force", where)
 }
 
 // digest returns the digest of all lines as text.

@@ -1,5 +1,5 @@
 // Package driven runs a scenario for another program, which is the method: the driver. It
-// writes requests as JSON lines and gets one line back for each (docs/engine-protocol.md).
+// writes requests as JSON lines and gets one line back for each (docs/protocols.md#engine).
 // Virtual time belongs to fedsim, and the learning to the driver: only counts, bytes,
 // FLOPs, times and metrics cross the pipe.
 //
@@ -38,10 +38,10 @@ var Features = []string{"policy", "select", "work", "clients", "epochs", "batter
 
 // Hello describes a driver.
 type Hello struct {
-	Driver string            // name and version
-	Method string            // label in results
-	Seed   *uint64           // nil: that of the scenario
-	Notes  map[string]string // for the manifest
+	Program string            // name and version
+	Method  string            // label in results
+	Seed    *uint64           // nil: that of the scenario
+	Notes   map[string]string // for the manifest
 }
 
 // Options are the surroundings of a run.
@@ -336,14 +336,16 @@ func (s *server) exchange(r *request) *Error {
 	if r.policy {
 		if r.seen&(hasCount|hasUntil) != 0 {
 			name := fields.Names(r.seen & (hasCount | hasUntil))[0]
-			return &Error{Code: CodeUnknownField, Field: name, Message: "cannot be combined with policy, which ends the round"}
+			return &Error{Code: CodeUnknownField, Field: name,
+				Message: "cannot be combined with policy, which ends the round"}
 		}
 		all, taken, refused, err := s.session.PlayRound(r.round, r.kind, r.messages, s.notices[:0])
 		return s.exchanged(refused, all, "round", taken, err)
 	}
 	// What Wait would refuse is refused before anything is sent.
 	if now := s.session.Now(); r.until < now {
-		return &Error{Code: Code(session.CodePast), Field: "until_ns", Message: fmt.Sprintf("must not be before now, %d ns", now)}
+		return &Error{Code: Code(session.CodePast), Field: "until_ns",
+			Message: fmt.Sprintf("must not be before now, %d ns", now)}
 	}
 	if n := s.session.OpenWork(); n > 0 {
 		return &Error{Code: Code(session.CodeOpenWork), Message: fmt.Sprintf("%d clients wait for the op work", n)}
@@ -356,7 +358,7 @@ func (s *server) exchange(r *request) *Error {
 	return s.exchanged(refused, all, end.String(), nil, err)
 }
 
-// exchanged writes what came of an exchange; taken is nil where the driver takes responses itself.
+// exchanged writes the result of an exchange; taken is nil where the driver takes responses itself.
 func (s *server) exchanged(
 	refused []session.Refusal, all []session.Notice, end string, taken []int64, err error,
 ) *Error {
@@ -407,14 +409,15 @@ func (s *server) hello(text []byte) (failed *Error) {
 	var declared []results.NamedMetric
 	for i := range r.metrics {
 		if r.metrics[i].hasValue {
-			return &Error{Code: CodeUnknownField, Field: fmt.Sprintf("metrics[%d].value", i), Message: "is not a field of this op"}
+			return &Error{Code: CodeUnknownField, Field: fmt.Sprintf("metrics[%d].value", i),
+				Message: "is not a field of this op"}
 		}
 		declared = append(declared, r.metrics[i].NamedMetric)
 	}
 	if err := results.CheckNamed(declared); err != nil {
 		return &Error{Code: CodeMetric, Field: "metrics", Message: err.Error()}
 	}
-	h := Hello{Driver: r.driver, Method: r.method, Notes: r.notes}
+	h := Hello{Program: r.program, Method: r.method, Notes: r.notes}
 	if r.seen&hasSeed != 0 {
 		h.Seed = &r.seed
 	}

@@ -40,7 +40,7 @@ func (p *place) options(t testing.TB) Options {
 		Open: func(h Hello) (*Directory, *Error) {
 			p.hello = h
 			file := filetest.New(t, "small.toml", cmp.Or(p.scenario, small))
-			s, err := scenario.LoadDriven(file, nil, scenario.Driver{Method: h.Method, Seed: h.Seed})
+			s, err := scenario.LoadDriven(file, nil, scenario.Program{Method: h.Method, Seed: h.Seed})
 			if err != nil {
 				return nil, &Error{Code: CodeScenario, Message: err.Error(), Cause: err}
 			}
@@ -48,7 +48,9 @@ func (p *place) options(t testing.TB) Options {
 				Run: &s.Experiments[0].Jobs[0].Candidates[0],
 				Options: experiment.Options{
 					Checkpoints: checkpoint.Policy{Store: &p.store, Every: p.every, Clock: time.Now},
-					Recorder:    &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) { return p.take }},
+					Recorder: &recordtest.Recorder{Rounds: func(int, results.Run) func(results.Round) {
+						return p.take
+					}},
 				},
 				Finish: func(_ results.Rows, r results.Run, failed bool) (string, error) {
 					p.finished, p.failed = &r, failed

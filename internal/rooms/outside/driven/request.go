@@ -19,7 +19,7 @@ type request struct {
 	seen uint64 // the fields that are there, as bits of fields
 
 	versions []int64
-	driver   string
+	program  string
 	method   string
 	seed     uint64
 	step     float64
@@ -81,7 +81,7 @@ const (
 var fields = pipe.Object[request]{
 	pipe.Optional("op", func(d *pipe.Decoder, r *request) { r.op = d.Text() }),
 	pipe.Optional("v", func(d *pipe.Decoder, r *request) { r.versions = integers(d, r.versions, "a version") }),
-	pipe.Optional("driver", func(d *pipe.Decoder, r *request) { r.driver = d.Text() }),
+	pipe.Optional("driver", func(d *pipe.Decoder, r *request) { r.program = d.Text() }),
 	pipe.Optional("method", func(d *pipe.Decoder, r *request) { r.method = d.Text() }),
 	pipe.Optional("seed", func(d *pipe.Decoder, r *request) {
 		r.seed = uint64(d.Integer(0, math.MaxInt64, "an integer in [0, 2^63)"))
@@ -113,8 +113,10 @@ var fields = pipe.Object[request]{
 	pipe.Optional("id", func(d *pipe.Decoder, r *request) { r.id = d.Integer(1, math.MaxInt64, positive) }),
 	pipe.Optional("flops", func(d *pipe.Decoder, r *request) { r.work.FLOPs = d.Float(0, pipe.MostAmount, someFLOPs) }),
 	pipe.Optional("steps", func(d *pipe.Decoder, r *request) { r.work.Steps = d.Float(0, pipe.MostAmount, someSteps) }),
-	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, r *request) { r.work.Traffic = d.Float(0, pipe.MostAmount, someMemory) }),
-	pipe.Optional("up_bytes", func(d *pipe.Decoder, r *request) { r.up = float64(d.Integer(0, mostBytes, wholeBytes)) }),
+	pipe.Optional("traffic_bytes",
+		func(d *pipe.Decoder, r *request) { r.work.Traffic = d.Float(0, pipe.MostAmount, someMemory) }),
+	pipe.Optional("up_bytes",
+		func(d *pipe.Decoder, r *request) { r.up = float64(d.Integer(0, mostBytes, wholeBytes)) }),
 	pipe.Optional("failed", func(d *pipe.Decoder, r *request) { r.broken = integers(d, r.broken, "an id") }),
 	pipe.Optional("warnings", func(d *pipe.Decoder, r *request) {
 		r.warnings = pipe.List(d, r.warnings, "a list of texts", func(d *pipe.Decoder, text *string) {
@@ -143,7 +145,8 @@ var fields = pipe.Object[request]{
 			d.Fail("must be 64 hexadecimal digits")
 		}
 	}),
-	pipe.Optional("epochs", func(d *pipe.Decoder, r *request) { r.epochs = int(d.Integer(1, math.MaxInt32, positive)) }),
+	pipe.Optional("epochs",
+		func(d *pipe.Decoder, r *request) { r.epochs = int(d.Integer(1, math.MaxInt32, positive)) }),
 	pipe.Optional("report_bytes", func(d *pipe.Decoder, r *request) {
 		r.report = float64(d.Integer(0, 1e9, "an integer in [0, 1e9]"))
 	}),
@@ -198,7 +201,8 @@ func operationNames() string {
 
 // parse reads a line into r. Slices of r are reused.
 func (r *request) parse(d *pipe.Decoder, line []byte) *Error {
-	*r = request{messages: r.messages[:0], ids: r.ids[:0], taken: r.taken[:0], versions: r.versions[:0], until: engine.Never}
+	*r = request{messages: r.messages[:0], ids: r.ids[:0], taken: r.taken[:0], versions: r.versions[:0],
+		until: engine.Never}
 	seen, failed := fields.Decode(d, line, r)
 	r.seen = seen
 	op, known := operationOf(r.op)
@@ -219,7 +223,8 @@ func (r *request) check(op operation, known bool) *pipe.Error {
 	case r.seen&hasOp == 0:
 		return &pipe.Error{Kind: pipe.Type, Field: "op", Message: "is missing: must be one of " + operationNames()}
 	case !known:
-		return &pipe.Error{Kind: pipe.Kind(CodeUnknownOp), Field: "op", Message: "is unknown: must be one of " + operationNames()}
+		return &pipe.Error{Kind: pipe.Kind(CodeUnknownOp), Field: "op",
+			Message: "is unknown: must be one of " + operationNames()}
 	case more != 0:
 		return &pipe.Error{Kind: pipe.UnknownField, Field: fields.Names(more)[0], Message: op.unknown()}
 	case missing != 0:
@@ -266,8 +271,10 @@ var messageFields = pipe.Object[session.Message]{
 			m.BytesUp = float64(d.Integer(0, mostBytes, wholeBytes))
 		}
 	}),
-	pipe.Optional("steps", func(d *pipe.Decoder, m *session.Message) { m.Steps = d.Float(0, pipe.MostAmount, someSteps) }),
-	pipe.Optional("traffic_bytes", func(d *pipe.Decoder, m *session.Message) { m.Traffic = d.Float(0, pipe.MostAmount, someMemory) }),
+	pipe.Optional("steps",
+		func(d *pipe.Decoder, m *session.Message) { m.Steps = d.Float(0, pipe.MostAmount, someSteps) }),
+	pipe.Optional("traffic_bytes",
+		func(d *pipe.Decoder, m *session.Message) { m.Traffic = d.Float(0, pipe.MostAmount, someMemory) }),
 	pipe.Optional("expires_ns", func(d *pipe.Decoder, m *session.Message) {
 		if !d.Null() {
 			m.Expires = engine.Time(d.Integer(1, math.MaxInt64-1, "null or a positive integer of nanoseconds"))

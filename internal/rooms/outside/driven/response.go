@@ -42,13 +42,13 @@ func (r *response) integer(name string, n int64) {
 }
 
 // time writes a time, null for Never.
-func (r *response) time(name string, t engine.Time) {
-	if t == engine.Never {
+func (r *response) time(name string, at engine.Time) {
+	if at == engine.Never {
 		r.name(name)
 		r.b = append(r.b, "null"...)
 		return
 	}
-	r.integer(name, int64(t))
+	r.integer(name, int64(at))
 }
 
 // float writes a number, null for NaN.
@@ -174,7 +174,7 @@ func (r *response) refused(all []session.Refusal) {
 	})
 }
 
-// row writes the row of a round: the columns of rounds.csv that fedsim measures.
+// row writes the row of a round: the columns of rounds.parquet that fedsim measures.
 func (r *response) row(x *results.Round) {
 	r.name("row")
 	r.b = append(r.b, '{')

@@ -52,7 +52,8 @@ func (s *server) closeRound(r *request) *Error {
 			return internal(err)
 		}
 	}
-	if err := errors.Join(row.SetNamed(all, values), row.SetClients(all, s.training, s.run.Real, r.clients)); err != nil {
+	if err := errors.Join(row.SetNamed(all, values),
+		row.SetClients(all, s.training, s.run.Real, r.clients)); err != nil {
 		return internal(err)
 	}
 	row.Client = s.session.Client
@@ -70,7 +71,8 @@ func (s *server) closeRound(r *request) *Error {
 // over the clients of one that was: earlier rounds may have the statistic.
 func (s *server) checkLate(m *results.NamedMetric) error {
 	if of, ok := s.run.Metric(m.FullName()); ok && of.Statistic != "" {
-		return fmt.Errorf("metric %q: must be declared in hello: it has the name of a statistic over clients", m.FullName())
+		return fmt.Errorf("metric %q: must be declared in hello: it has the name of a statistic over clients",
+			m.FullName())
 	}
 	return nil
 }
@@ -92,7 +94,8 @@ func (s *server) declare(all []results.NamedMetric) (err error) {
 
 // declared returns the metrics with another one, unless it is there or they are too many.
 func declared(all []results.NamedMetric, m results.NamedMetric) []results.NamedMetric {
-	if len(all) > results.MostNamed || slices.ContainsFunc(all, func(x results.NamedMetric) bool { return x.Split == m.Split && x.Name == m.Name }) {
+	if len(all) > results.MostNamed ||
+		slices.ContainsFunc(all, func(x results.NamedMetric) bool { return x.Split == m.Split && x.Name == m.Name }) {
 		return all
 	}
 	return append(slices.Clip(all), m)

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
+	"fedsim/internal/rooms"
 	"fedsim/internal/rooms/outside/external"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/state"
 	"fedsim/mtl"
@@ -27,13 +29,13 @@ func learner(t *testing.T, transcript string, fields ...string) (*external.Learn
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "transcript")
-	filetest.Write(t, file, strings.Replace(greeting, `"up_bytes":24`, `"up_bytes":24`+strings.Join(fields, ""), 1)+strings.ReplaceAll(transcript, "DIR", dir))
+	filetest.Write(t, file, strings.Replace(greeting, `"up_bytes":24`, `"up_bytes":24`+strings.Join(fields, ""), 1)+
+		strings.ReplaceAll(transcript, "DIR", dir))
 	l := external.NewLearners(t.Context(), nil)
-	about := external.RunInfo{ID: "i", Seed: 7, File: func(k int) string { return filepath.Join(dir, fmt.Sprint("state", k)) }}
-	a, err := l.Start(about, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}}, &external.Options{Command: scripted(file)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	about := rooms.LearnerRun{ID: "i", Seed: 7,
+		File: func(k int) string { return filepath.Join(dir, fmt.Sprint("state", k)) }}
+	a := expect.Value(l.Start(about, algorithms.Setup{Rows: []int32{5, 6, 7, 8}, Shape: mtl.Shape{Features: 2}},
+		&external.Options{Command: scripted(file)}))(t)
 	t.Cleanup(func() {
 		if err := l.Close(); err != nil {
 			t.Error(err)
@@ -49,9 +51,8 @@ func learner(t *testing.T, transcript string, fields ...string) (*external.Learn
 func TestOneModel(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		a, _ := learner(t, "", fmt.Sprintf(`,"one_model":%t`, one))
-		if kind := a.About.Model; (kind == algorithms.OneModel) != one {
-			t.Errorf("one_model = %t: says %d", one, kind)
-		}
+		kind := a.About.Model
+		expect.That(t, (kind == algorithms.OneModel) == one, "one_model = %t: says %d", one, kind)
 	}
 }
 
@@ -63,22 +64,21 @@ func TestLearnersReportOverheads(t *testing.T) {
 > {"op":"finish","run":1}
 < {}
 `, `,"batch_steps":4,"step_traffic_bytes":80`)
-	if batches, traffic := a.About.Work.Overheads(5, 10); batches != 3 || traffic != 800 {
-		t.Errorf("10 steps are %d mini-batches and %g bytes", batches, traffic)
-	}
-	if got, want := a.Solve(algorithms.Request{Steps: algorithms.NoLimit}), (algorithms.Work{Steps: 10, FLOPs: 2, Values: 3, Batches: 7, Traffic: 1.5e9}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	batches, traffic := a.About.Work.Overheads(5, 10)
+	expect.That(t, batches == 3 && traffic == 800, "10 steps are %d mini-batches and %g bytes", batches, traffic)
+	got, want := a.Solve(algorithms.Request{Steps: algorithms.NoLimit}),
+		(algorithms.Response{Steps: 10, FLOPs: 2, Values: 3, Batches: 7, Traffic: 1.5e9})
+	expect.That(t, got == want, "%+v, want %+v", got, want)
+	err := a.Close()
+	expect.That(t, err == nil, "%v", err)
 }
 
 // Commits and discards go out together, before the next request. Weights go with them if one
 // is not 1.
 func TestCommitsAreSentTogether(t *testing.T) {
 	const work = `{"client":%d,"steps":1,"flops":2,"up_bytes":3}`
-	a, _ := learner(t, `> {"op":"solve","run":1,"round":0,"work":[{"client":0,"steps":null,"seed":2005508890567804},{"client":1,"steps":9,"seed":2005508890567804},{"client":3,"steps":null,"seed":2005508890567804}]}
+	a, _ := learner(t,
+		`> {"op":"solve","run":1,"round":0,"work":[{"client":0,"steps":null,"seed":2005508890567804},{"client":1,"steps":9,"seed":2005508890567804},{"client":3,"steps":null,"seed":2005508890567804}]}
 < {"work":[`+fmt.Sprintf(work+","+work+","+work, 0, 1, 3)+`]}
 > {"op":"commit","run":1,"round":0,"clients":[0,1],"weights":[1,0.5]}
 < {}
@@ -91,11 +91,10 @@ func TestCommitsAreSentTogether(t *testing.T) {
 > {"op":"finish","run":1}
 < {}
 `)
-	works := make([]algorithms.Work, 3)
-	a.SolveAll([]algorithms.Request{{Device: 0, Steps: algorithms.NoLimit}, {Device: 1, Steps: 9}, {Device: 3, Steps: algorithms.NoLimit}}, works)
-	if works[2] != (algorithms.Work{Steps: 1, FLOPs: 2, Values: 3}) {
-		t.Errorf("%+v", works)
-	}
+	responses := make([]algorithms.Response, 3)
+	a.SolveAll([]algorithms.Request{{Device: 0, Steps: algorithms.NoLimit}, {Device: 1, Steps: 9},
+		{Device: 3, Steps: algorithms.NoLimit}}, responses)
+	expect.That(t, responses[2] == (algorithms.Response{Steps: 1, FLOPs: 2, Values: 3}), "%+v", responses)
 	a.Commit(0, 1)
 	a.Commit(1, 0.5)
 	a.Discard(2) // it has not worked
@@ -111,12 +110,8 @@ func TestCommitsAreSentTogether(t *testing.T) {
 	if flops := a.About.Work.StepFLOPs; down != 16 || up != 24 || flops != 1 {
 		t.Errorf("usual bytes %d and %d, %g FLOPs a step", down, up, flops)
 	}
-	if a.About.Asynchronous != algorithms.No {
-		t.Error("it cannot receive")
-	}
-	if a.About.Weights != algorithms.Yes {
-		t.Error("it can weigh")
-	}
+	expect.That(t, a.About.Asynchronous == algorithms.No, "it cannot receive")
+	expect.That(t, a.About.Weights == algorithms.Yes, "it can weigh")
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
@@ -146,9 +141,8 @@ func TestTwoStatesTakeTurns(t *testing.T) {
 	if a.State(c); c.Err() != nil {
 		t.Error(c.Err())
 	}
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	err := a.Close()
+	expect.That(t, err == nil, "%v", err)
 }
 
 // A value of null is not known. A null in a list of numbers is an error.
@@ -158,17 +152,25 @@ func TestNullIsNoNumber(t *testing.T) {
 > {"op":"finish","run":1}
 < {}
 `)
-	if said, err := a.Evaluate(); err != nil || len(said.Values) != 2 || !math.IsNaN(said.Values[0].Value) || said.Values[1].Value != 2 {
+	if said, err := a.Evaluate(); err != nil || len(said.Values) != 2 || !math.IsNaN(said.Values[0].Value) ||
+		said.Values[1].Value != 2 {
 		t.Errorf("%v %v", said.Values, err)
 	}
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct{ request, answer, want string }{
-		{`{"op":"loss","run":1,"clients":[0,1]}`, `{"losses":[1,null]}`, "loss: answers with losses[1]: must be a finite number, not null"},
-		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","clients":[0],"values":[null]}]}`, "evaluate: answers with clients[0].values[0]: must be a finite number, not null"},
-		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","clients":[0,null],"values":[1]}]}`, "evaluate: answers with clients[0].clients[1]: must be the number of a client, from 0 on, not null"},
-		{`{"op":"evaluate","run":1,"round":0}`, `{"clients":[{"split":"test","name":"loss","clients":[0,1e10],"values":[1]}]}`, "evaluate: answers with clients[0].clients[1]: must be the number of a client, from 0 on, not 1e10"},
+		{`{"op":"loss","run":1,"clients":[0,1]}`, `{"losses":[1,null]}`,
+			"loss: answers with losses[1]: must be a finite number, not null"},
+		{`{"op":"evaluate","run":1,"round":0}`,
+			`{"clients":[{"split":"test","name":"loss","clients":[0],"values":[null]}]}`,
+			"evaluate: answers with clients[0].values[0]: must be a finite number, not null"},
+		{`{"op":"evaluate","run":1,"round":0}`,
+			`{"clients":[{"split":"test","name":"loss","clients":[0,null],"values":[1]}]}`,
+			"evaluate: answers with clients[0].clients[1]: must be the number of a client, from 0 on, not null"},
+		{`{"op":"evaluate","run":1,"round":0}`,
+			`{"clients":[{"split":"test","name":"loss","clients":[0,1e10],"values":[1]}]}`,
+			"evaluate: answers with clients[0].clients[1]: must be the number of a client, from 0 on, not 1e10"},
 	} {
 		a, dir := learner(t, "> "+c.request+"\n< "+c.answer+"\n")
 		var err error
@@ -177,9 +179,7 @@ func TestNullIsNoNumber(t *testing.T) {
 		} else {
 			_, err = a.Evaluate()
 		}
-		if err == nil || err.Error() != c.want {
-			t.Errorf("%s: %v, want %s", c.answer, err, c.want)
-		}
+		expect.That(t, err != nil && err.Error() == c.want, "%s: %v, want %s", c.answer, err, c.want)
 		_ = a.Close() // reports the error again, and kills the process
 		if err := os.RemoveAll(filepath.Join(dir, "transcript")); err != nil {
 			t.Error(err)
@@ -207,7 +207,6 @@ func TestDiscardsBetweenRounds(t *testing.T) {
 	a.End()
 	a.Discard(2)
 	a.Begin()
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
+	err := a.Close()
+	expect.That(t, err == nil, "%v", err)
 }

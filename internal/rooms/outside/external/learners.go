@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fedsim/algorithms"
+	"fedsim/internal/rooms"
 	"fedsim/internal/tools/child"
 	"fedsim/internal/tools/pipe"
 )
@@ -30,11 +31,12 @@ type Learners struct {
 	stderr io.Writer
 
 	board     board
-	reminders Reminders
+	reminders rooms.Reminders
 
 	mu        sync.Mutex
 	processes []*process
 	models    []*Model
+	files     map[dataKey]*dataFile
 }
 
 // process is a learner that has said hello.
@@ -76,7 +78,10 @@ func (l *Learners) Close() error {
 		errs = append(errs, m.close(l.Grace))
 	}
 	all.Wait()
-	l.processes, l.models = nil, nil
+	for _, f := range l.files {
+		f.remove()
+	}
+	l.processes, l.models, l.files = nil, nil, nil
 	return errors.Join(errs...)
 }
 
@@ -113,7 +118,8 @@ func (l *Learners) lease(o *Options) (p *process, run int, err error) {
 // start starts the process and greets it.
 func (p *process) start(l *Learners, o *Options) (err error) {
 	prefix := o.program() + ": "
-	if p.Process, err = child.Start(child.Config{Command: o.Command, Stderr: l.stderr, Prefix: prefix, MaxLine: mostLine}); err != nil {
+	if p.Process, err =
+		child.Start(child.Config{Command: o.Command, Stderr: l.stderr, Prefix: prefix, MaxLine: mostLine}); err != nil {
 		return fmt.Errorf("learner %s: %w", o.program(), err)
 	}
 	err = p.ask(l.ctx, o, "", request{Op: "hello", V: []int{version}}, helloFields.Into(&p.hello))
@@ -174,19 +180,8 @@ func (p *process) exchange(ctx context.Context, o *Options, run string, about *r
 	return response, err
 }
 
-// RunInfo describes a run to a learner.
-type RunInfo struct {
-	ID   string
-	Seed uint64
-	Real bool   // targets are real: an error is no share
-	Data string // digest of the rows that the run has, as "fedsim data export" writes it; empty: the learner has the data
-	// File returns the path of a file in which the learner may keep its state, under one
-	// of two names, 0 and 1; nil: there are no checkpoints.
-	File func(name int) string
-}
-
 // Start starts a run. The caller closes it.
-func (l *Learners) Start(run RunInfo, s algorithms.Setup, o *Options) (*Learner, error) {
+func (l *Learners) Start(run rooms.LearnerRun, s algorithms.Setup, o *Options) (*Learner, error) {
 	p, number, err := l.lease(o)
 	if err != nil {
 		return nil, err
@@ -198,6 +193,7 @@ func (l *Learners) Start(run RunInfo, s algorithms.Setup, o *Options) (*Learner,
 	a.About.Name = "learner " + p.name()
 	if err := a.start(s); err != nil {
 		l.release(p, true)
+		a.model.remove()
 		return nil, fmt.Errorf("%s: start: %w", a.About.Name, err)
 	}
 	return a, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"fedsim/algorithms"
+	"fedsim/internal/rooms"
 	"fedsim/internal/tools/pipe"
 	"fedsim/internal/tools/quote"
 )
@@ -25,9 +26,10 @@ const (
 	canReceive = "receive"
 	canLoss    = "loss"
 	canWeights = "weights"
+	canModel   = "model"
 )
 
-var abilities = []string{canSave, canReceive, canLoss, canWeights}
+var abilities = []string{canSave, canReceive, canLoss, canWeights, canModel}
 
 // request is a request of any operation. Fields that it does not have are left out.
 type request struct {
@@ -40,8 +42,8 @@ type request struct {
 	Clients any            `json:"clients,omitzero"` // a list of them; in start, their number
 	Rows    []int32        `json:"rows,omitzero"`
 	Feature *int           `json:"features,omitzero"`
-	Data    string         `json:"data,omitzero"`
 	Labels  any            `json:"labels,omitzero"` // those of data.Set.Labels, where there are any
+	Model   *learned       `json:"model,omitzero"`
 	Options jsontext.Value `json:"options,omitzero"`
 	Work    []workOrder    `json:"work,omitzero"`
 	Client  *int           `json:"client,omitzero"`
@@ -54,6 +56,21 @@ type workOrder struct {
 	Client int    `json:"client"`
 	Steps  *int   `json:"steps"` // null: as many as it likes
 	Seed   uint64 `json:"seed"`
+	// Streams are the states of the generators of mini-batches and of the seeds of gradients, for a learner of
+	// the problem's model.
+	Streams []string `json:"streams,omitzero"`
+}
+
+// learned is the model of the problem, which a learner trains and fedsim evaluates.
+type learned struct {
+	Command     []string `json:"command,omitzero"` // of the program of an external model
+	Fingerprint string   `json:"fingerprint,omitzero"`
+	Loss        string   `json:"loss,omitzero"` // of a linear model
+	rooms.Told
+	ValueBytes int         `json:"value_bytes"` // of a number in a message
+	Path       string      `json:"path"`        // of a file that begins with the float64 of the model
+	Values     int         `json:"values"`
+	Data       *dataLayout `json:"data,omitzero"` // nil: the program has the rows
 }
 
 // hello is the answer of a learner that has started.
@@ -64,7 +81,8 @@ type hello struct {
 }
 
 var helloFields = pipe.Object[hello]{
-	pipe.Required("v", func(d *pipe.Decoder, _ *hello) { d.Integer(version, version, "1, the version of the protocol") }),
+	pipe.Required("v",
+		func(d *pipe.Decoder, _ *hello) { d.Integer(version, version, "1, the version of the protocol") }),
 	pipe.Required("name", func(d *pipe.Decoder, h *hello) { h.name = nameOf(d, "the name of the learner", 100) }),
 	pipe.Optional("can", func(d *pipe.Decoder, h *hello) {
 		h.can = pipe.List(d, h.can, "a list of abilities", func(d *pipe.Decoder, can *string) {
@@ -108,11 +126,28 @@ type usual struct {
 	traffic   float64 // bytes of memory that a step reads and writes
 	down, up  int     // bytes
 	oneModel  bool
+	local     *localSteps // of a learner of the problem's model
+}
+
+// localSteps are the mini-batch steps of a client.
+type localSteps struct {
+	epochs float64 // passes over its rows; 0: as many as the protocol allows
+	batch  int     // rows; 0: all of the client
+	update float64 // FLOPs of a step beside those of its gradient
+}
+
+var localFields = pipe.Object[localSteps]{
+	pipe.Required("epochs", func(d *pipe.Decoder, l *localSteps) { l.epochs = d.Float(0, 1e6, "in [0, 1e6]") }),
+	pipe.Required("batch", func(d *pipe.Decoder, l *localSteps) {
+		l.batch = int(d.Integer(0, math.MaxInt32, "a number of rows; 0: all of the client"))
+	}),
+	pipe.Required("update_flops", func(d *pipe.Decoder, l *localSteps) { readFLOPs(d, &l.update) }),
 }
 
 var startFields = pipe.Object[usual]{
 	pipe.Required("step_flops", func(d *pipe.Decoder, u *usual) {
-		u.stepFLOPs = d.Float(math.SmallestNonzeroFloat64, pipe.MostAmount, "a number in (0, 1e24]: the most FLOPs of one step")
+		u.stepFLOPs = d.Float(math.SmallestNonzeroFloat64, pipe.MostAmount,
+			"a number in (0, 1e24]: the most FLOPs of one step")
 	}),
 	pipe.Required("down_bytes", func(d *pipe.Decoder, u *usual) { readBytes(d, &u.down) }),
 	pipe.Required("up_bytes", func(d *pipe.Decoder, u *usual) { readBytes(d, &u.up) }),
@@ -121,12 +156,16 @@ var startFields = pipe.Object[usual]{
 	}),
 	pipe.Optional("step_traffic_bytes", func(d *pipe.Decoder, u *usual) { readTraffic(d, &u.traffic) }),
 	pipe.Optional("one_model", func(d *pipe.Decoder, u *usual) { u.oneModel = d.Bool() }),
+	pipe.Optional("local", func(d *pipe.Decoder, u *usual) {
+		u.local = new(localSteps)
+		localFields.Read(d, u.local)
+	}),
 }
 
 // work is the local work of a client.
 type work struct {
 	client int
-	algorithms.Work
+	algorithms.Response
 }
 
 var workFields = pipe.Object[work]{
@@ -143,7 +182,8 @@ var workFields = pipe.Object[work]{
 }
 
 var solveFields = pipe.Object[[]work]{
-	pipe.Required("work", func(d *pipe.Decoder, all *[]work) { *all = pipe.List(d, *all, "a list of work", workFields.Read) }),
+	pipe.Required("work",
+		func(d *pipe.Decoder, all *[]work) { *all = pipe.List(d, *all, "a list of work", workFields.Read) }),
 }
 
 var evaluateFields = pipe.Object[algorithms.Evaluation]{
@@ -176,7 +216,8 @@ var clientFields = pipe.Object[algorithms.ClientMetric]{
 	pipe.Optional("split", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Split = d.Text() }),
 	pipe.Optional("name", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Name = d.Text() }),
 	pipe.Required("clients", func(d *pipe.Decoder, m *algorithms.ClientMetric) {
-		m.Clients = pipe.List(d, m.Clients, "a list of clients", func(d *pipe.Decoder, k *int32) { *k = int32(d.Integer(0, math.MaxInt32, aClient)) })
+		m.Clients = pipe.List(d, m.Clients, "a list of clients",
+			func(d *pipe.Decoder, k *int32) { *k = int32(d.Integer(0, math.MaxInt32, aClient)) })
 	}),
 	pipe.Required("values", func(d *pipe.Decoder, m *algorithms.ClientMetric) { m.Values = numbers(d) }),
 }
@@ -185,9 +226,13 @@ var clientFields = pipe.Object[algorithms.ClientMetric]{
 var (
 	messageFields = pipe.Object[int]{pipe.Required("down_bytes", readBytes)}
 	endFields     = pipe.Object[float64]{pipe.Required("flops", readFLOPs)}
-	lossFields    = pipe.Object[[]float64]{pipe.Required("losses", func(d *pipe.Decoder, all *[]float64) { *all = numbers(d) })}
-	saveFields    = pipe.Object[string]{pipe.Required("sha256", func(d *pipe.Decoder, digest *string) { *digest = d.Text() })}
-	none          = reader(pipe.Object[struct{}]{}.Into(new(struct{})))
+	lossFields    = pipe.Object[[]float64]{
+		pipe.Required("losses", func(d *pipe.Decoder, all *[]float64) { *all = numbers(d) }),
+	}
+	saveFields = pipe.Object[string]{
+		pipe.Required("sha256", func(d *pipe.Decoder, digest *string) { *digest = d.Text() }),
+	}
+	none = reader(pipe.Object[struct{}]{}.Into(new(struct{})))
 )
 
 // receipt is the answer to a response.
@@ -216,7 +261,8 @@ func readTraffic(d *pipe.Decoder, x *float64) {
 }
 
 func numbers(d *pipe.Decoder) []float64 {
-	return pipe.List(d, nil, "a list of numbers", func(d *pipe.Decoder, x *float64) { *x = d.Float(-math.MaxFloat64, math.MaxFloat64, "a finite number") })
+	return pipe.List(d, nil, "a list of numbers",
+		func(d *pipe.Decoder, x *float64) { *x = d.Float(-math.MaxFloat64, math.MaxFloat64, "a finite number") })
 }
 
 // reader reads the line of an answer.
@@ -238,7 +284,8 @@ func reported(line []byte) error {
 	var answer struct {
 		Error *string `json:"error"`
 	}
-	if bytes.Contains(line, []byte(`"error"`)) && json.Unmarshal(line, &answer, jsontext.AllowInvalidUTF8(true)) == nil && answer.Error != nil {
+	if bytes.Contains(line, []byte(`"error"`)) &&
+		json.Unmarshal(line, &answer, jsontext.AllowInvalidUTF8(true)) == nil && answer.Error != nil {
 		return &ReportedError{*answer.Error}
 	}
 	return nil

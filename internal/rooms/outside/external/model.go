@@ -14,26 +14,18 @@ import (
 	"time"
 
 	"fedsim/data"
+	"fedsim/internal/rooms"
 	"fedsim/internal/tools/child"
 	"fedsim/internal/tools/pipe"
 	"fedsim/mtl"
 )
 
-// ModelOptions describe the program of an external model.
-type ModelOptions struct {
-	Command   []string // the program and its arguments
-	TimeoutS  float64  // most seconds of real time for an answer; 0: no limit
-	Processes int      // most processes, at least 1
-	Memory    float64  // of the machine, in bytes; 0: not known
-	Real      bool     // targets are real: errors are sums of squares
-}
-
 // Model is an external model: the processes of a program that computes its gradients
-// (docs/model-protocol.md). Each process answers one request at a time. More of them start when
+// (docs/protocols.md#model). Each process answers one request at a time. More of them start when
 // all are busy.
 type Model struct {
 	of      *Learners
-	options ModelOptions
+	options rooms.ModelOptions
 	asks    modelRequest // hello
 	about   modelHello   // the answer
 	rows    [3][]int32   // of the elements of each part of the data
@@ -64,7 +56,8 @@ func (m *Metered) Take() (evaluations, gradients float64) {
 }
 
 // Gradient is that of the model.
-func (m *Metered) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
+func (m *Metered) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64,
+	into, buffers []float64) (loss float64, err error) {
 	return m.Model.gradient(&m.gradients, client, rows, w, seed, scale, into, buffers)
 }
 
@@ -93,26 +86,32 @@ var partNames = [3]string{"train", "test", "validation"}
 
 // StartModel starts the program of an external model. The rows are those of a split; nil: the
 // program has rows of its own. Close of the learners ends its processes.
-func (l *Learners) StartModel(o ModelOptions, split *data.Split) (*Model, error) {
+func (l *Learners) StartModel(o rooms.ModelOptions, split *data.Split) (*Model, error) {
 	if split == nil {
 		return l.startModel(o, nil, nil)
 	}
-	train := split.Train
-	return l.startModel(o, &Told{len(train.Clients), train.Features, train.Outputs(), train.Real}, split)
+	of := told(split.Train)
+	return l.startModel(o, &of, split)
+}
+
+// told returns what a program is told of training rows.
+func told(train *data.Set) rooms.Told {
+	return rooms.Told{Clients: len(train.Clients), Features: train.Features, Outputs: train.Outputs(), Real: train.Real}
 }
 
 // StartTimed starts the program of an external model to ask it for its sizes alone. told is nil where the
 // program has rows of its own.
-func (l *Learners) StartTimed(o ModelOptions, told *Told) (*Model, error) {
+func (l *Learners) StartTimed(o rooms.ModelOptions, told *rooms.Told) (*Model, error) {
 	o.Processes = 1
 	return l.startModel(o, told, nil)
 }
 
-func (l *Learners) startModel(o ModelOptions, told *Told, split *data.Split) (*Model, error) {
+func (l *Learners) startModel(o rooms.ModelOptions, told *rooms.Told, split *data.Split) (*Model, error) {
 	m := &Model{of: l, options: o, asks: modelRequest{Op: "hello", V: []int{version}}}
 	m.freed = sync.NewCond(&m.mu)
 	if told != nil {
-		m.asks.Clients, m.asks.Features, m.asks.Outputs, m.asks.Real = told.Clients, told.Features, told.Outputs, told.Real
+		m.asks.Clients, m.asks.Features, m.asks.Outputs, m.asks.Real = told.Clients, told.Features, told.Outputs,
+			told.Real
 	}
 	l.mu.Lock()
 	l.models = append(l.models, m)
@@ -133,7 +132,8 @@ func (l *Learners) startModel(o ModelOptions, told *Told, split *data.Split) (*M
 func (m *Model) take(about *modelHello, own bool, split *data.Split) error {
 	switch {
 	case own && about.rows[0] == nil:
-		return errors.New("answers without rows: with data.source = \"external\" the program says how many rows each client has")
+		return errors.New(
+			"answers without rows: with data.source = \"external\" the program says how many rows each client has")
 	case !own && about.rows[0] != nil:
 		return errors.New("answers with rows: they are those of fedsim, unless data.source is \"external\"")
 	case own:
@@ -145,7 +145,7 @@ func (m *Model) take(about *modelHello, own bool, split *data.Split) error {
 				m.rows[part][k] = int32(set.Clients[k].X.Rows)
 			}
 		}
-		m.set = &dataFile{split: split, single: about.single()}
+		m.set = m.of.dataFile(split, about.single())
 	}
 	if about.buffers >= about.values {
 		return fmt.Errorf("answers with buffers = %d: must be below values = %d", about.buffers, about.values)
@@ -155,14 +155,16 @@ func (m *Model) take(about *modelHello, own bool, split *data.Split) error {
 		total += about.shapes[i].size()
 	}
 	if about.shapes != nil && total != float64(about.values) {
-		return fmt.Errorf("answers with shapes of %.0f values in all: must be those of values = %d", total, about.values)
+		return fmt.Errorf("answers with shapes of %.0f values in all: must be those of values = %d", total,
+			about.values)
 	}
 	for _, n := range m.rows[0] {
 		m.most = max(m.most, int(n))
 	}
 	bytes := m.slotsOf().bytes() * float64(m.options.Processes)
 	if most := m.options.Memory; most > 0 && bytes > most {
-		return fmt.Errorf("answers with values = %d: w and g of %d processes take %.3g GB, and the machine has %.3g GB", about.values, m.options.Processes, bytes/1e9, most/1e9)
+		return fmt.Errorf("answers with values = %d: w and g of %d processes take %.3g GB, and the machine has %.3g GB",
+			about.values, m.options.Processes, bytes/1e9, most/1e9)
 	}
 	return nil
 }
@@ -199,10 +201,7 @@ func (m *Model) Rows(part int) []int32 { return m.rows[part] }
 // the kind of processor. Equal bytes are promised among equal fingerprints.
 func (m *Model) Fingerprint() string { return m.about.name + " " + m.about.fingerprint }
 
-// Shapes returns the names and shapes of all values in their order; nil: the program does not say.
-func (m *Model) Shapes() []Shape { return m.about.shapes }
-
-// ValueName names a value: "value 12", and what the program calls it.
+// ValueName names a value: "value 12", and its name in the program.
 func (m *Model) ValueName(i int) string {
 	left := i
 	for j := range m.about.shapes {
@@ -236,7 +235,8 @@ func (m *Model) start() (*modelProcess, error) {
 	m.mu.Lock()
 	m.begun++
 	m.mu.Unlock()
-	of, err := child.Start(child.Config{Command: m.options.Command, Stderr: m.of.stderr, Prefix: m.program() + ": ", MaxLine: mostLine})
+	of, err := child.Start(child.Config{Command: m.options.Command, Stderr: m.of.stderr, Prefix: m.program() + ": ",
+		MaxLine: mostLine})
 	if err != nil {
 		return nil, err
 	}
@@ -320,7 +320,8 @@ func (p *modelProcess) open() error {
 		return err
 	}
 	p.slots = s
-	question := modelRequest{Op: "open", File: &fileLayout{Path: s.path, Rows: s.rows, MostRows: m.most, W: s.w, G: s.g}}
+	question := modelRequest{Op: "open",
+		File: &fileLayout{Path: s.path, Rows: s.rows, MostRows: m.most, W: s.w, G: s.g}}
 	var err error
 	if question.Data, err = m.set.layout(); err != nil {
 		return err
@@ -353,28 +354,31 @@ func (m *Model) Initial(seed uint64, w []float64) error {
 
 // Gradient sets into to scale times the gradient of the mean loss of rows of a client at w, and sets
 // buffers.
-func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
+func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64,
+	into, buffers []float64) (loss float64, err error) {
 	return m.gradient(nil, client, rows, w, seed, scale, into, buffers)
 }
 
-func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []float64, seed uint64, scale float64, into, buffers []float64) (loss float64, err error) {
-	err = m.with(spent, func() string { return fmt.Sprintf("gradient of client %d", client) }, func(p *modelProcess) error {
-		if err := errors.Join(p.slots.writeRows(rows), p.slots.write(p.slots.w, w)); err != nil {
-			return err
-		}
-		p.line = append(p.line[:0], `{"op":"gradient","client":`...)
-		p.line = strconv.AppendInt(p.line, int64(client), 10)
-		p.line = append(p.line, `,"rows":`...)
-		p.line = strconv.AppendInt(p.line, int64(len(rows)), 10)
-		p.line = append(p.line, `,"seed":`...)
-		p.line = strconv.AppendUint(p.line, seed, 10)
-		p.line = append(p.line, '}')
-		about := request{Op: "gradient", Client: &client}
-		if err := p.exchange(&about, p.line, gradientFields.Into(&loss)); err != nil {
-			return err
-		}
-		return p.slots.gradient(scale, into, buffers)
-	})
+func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []float64, seed uint64, scale float64,
+	into, buffers []float64) (loss float64, err error) {
+	err = m.with(spent, func() string { return fmt.Sprintf("gradient of client %d", client) },
+		func(p *modelProcess) error {
+			if err := errors.Join(p.slots.writeRows(rows), p.slots.write(p.slots.w, w)); err != nil {
+				return err
+			}
+			p.line = append(p.line[:0], `{"op":"gradient","client":`...)
+			p.line = strconv.AppendInt(p.line, int64(client), 10)
+			p.line = append(p.line, `,"rows":`...)
+			p.line = strconv.AppendInt(p.line, int64(len(rows)), 10)
+			p.line = append(p.line, `,"seed":`...)
+			p.line = strconv.AppendUint(p.line, seed, 10)
+			p.line = append(p.line, '}')
+			about := request{Op: "gradient", Client: &client}
+			if err := p.exchange(&about, p.line, gradientFields.Into(&loss)); err != nil {
+				return err
+			}
+			return p.slots.gradient(scale, into, buffers)
+		})
 	return loss, err
 }
 
@@ -392,7 +396,8 @@ func (m *Model) evaluate(spent *atomic.Int64, part int, elements []int32, w []fl
 			return err
 		}
 		var got measures
-		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements}, measuresFieldsOf(m.about.metrics).Into(&got)); err != nil {
+		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements},
+			measuresFieldsOf(m.about.metrics).Into(&got)); err != nil {
 			return err
 		}
 		return got.take(elements, m.rows[part], &m.about, m.options.Real, into)
@@ -400,17 +405,17 @@ func (m *Model) evaluate(spent *atomic.Int64, part int, elements []int32, w []fl
 }
 
 // take writes the measures of elements with so many rows each.
-func (g *measures) take(elements, rows []int32, about *modelHello, real bool, into []mtl.Measure) error {
+func (me *measures) take(elements, rows []int32, about *modelHello, real bool, into []mtl.Measure) error {
 	type list struct {
 		name string
 		of   int
 	}
-	lists := []list{{"rows", len(g.rows)}, {"losses", len(g.losses)}, {"errors", len(g.errors)}}
+	lists := []list{{"rows", len(me.rows)}, {"losses", len(me.losses)}, {"errors", len(me.errors)}}
 	if about.squares {
-		lists = append(lists, list{"squared_losses", len(g.squares)})
+		lists = append(lists, list{"squared_losses", len(me.squares)})
 	}
 	for j, m := range about.metrics {
-		lists = append(lists, list{"values of metrics." + m.Name, len(g.own[j])})
+		lists = append(lists, list{"values of metrics." + m.Name, len(me.own[j])})
 	}
 	for _, list := range lists {
 		if list.of != len(elements) {
@@ -418,20 +423,22 @@ func (g *measures) take(elements, rows []int32, about *modelHello, real bool, in
 		}
 	}
 	for i, k := range elements {
-		if g.rows[i] != int(rows[k]) {
-			return fmt.Errorf("answers with the measures of %d rows of client %d: must be those of all its %d rows", g.rows[i], k, rows[k])
+		if me.rows[i] != int(rows[k]) {
+			return fmt.Errorf("answers with the measures of %d rows of client %d: must be those of all its %d rows",
+				me.rows[i], k, rows[k])
 		}
-		if err := g.check(i, real); err != nil {
+		if err := me.check(i, real); err != nil {
 			return fmt.Errorf("client %d: answers with %w", k, err)
 		}
-		into[i] = mtl.Measure{Rows: g.rows[i], Loss: g.losses[i], Misses: g.errors[i], Square: math.NaN()}
+		into[i] = mtl.Measure{Rows: me.rows[i], Loss: me.losses[i], Misses: me.errors[i], Square: math.NaN()}
 		if about.squares {
-			into[i].Square = g.squares[i]
+			into[i].Square = me.squares[i]
 		}
 		for j, m := range about.metrics {
-			x := g.own[j][i]
-			if math.IsNaN(x) && !math.IsNaN(g.losses[i]) {
-				return fmt.Errorf("answers with metrics.%s = null of client %d: must be a number, as its loss is one", m.Name, k)
+			x := me.own[j][i]
+			if math.IsNaN(x) && !math.IsNaN(me.losses[i]) {
+				return fmt.Errorf("answers with metrics.%s = null of client %d: must be a number, as its loss is one",
+					m.Name, k)
 			}
 			if err := checkShare(m, real, x); err != nil {
 				return fmt.Errorf("client %d: answers with metrics.%w", k, err)
@@ -443,17 +450,19 @@ func (g *measures) take(elements, rows []int32, about *modelHello, real bool, in
 }
 
 // check reports measures in place i that no model has.
-func (g *measures) check(i int, real bool) error {
-	loss, wrong := g.losses[i], g.errors[i]
+func (me *measures) check(i int, real bool) error {
+	loss, wrong := me.losses[i], me.errors[i]
 	switch {
 	case real && wrong < 0:
 		return fmt.Errorf("errors = %g: must not be negative: the sum of squared errors", wrong)
 	case !real && math.IsNaN(wrong) && !math.IsNaN(loss):
 		return errors.New("errors = null: must be a number, as the loss is one")
-	case !real && (wrong < 0 || wrong > float64(g.rows[i]) || wrong != math.Trunc(wrong) && !math.IsNaN(wrong)):
-		return fmt.Errorf("errors = %g: must be a whole number in [0, %d]: how many predictions are wrong, not their share; squared errors need data.target = \"real\"", wrong, g.rows[i])
-	case g.squares != nil && g.squares[i] < float64(loss*loss)*0.999: // single precision rounds
-		return fmt.Errorf("squared_losses = %g: must be at least the square of the loss, %g", g.squares[i], float64(loss*loss))
+	case !real && (wrong < 0 || wrong > float64(me.rows[i]) || wrong != math.Trunc(wrong) && !math.IsNaN(wrong)):
+		return fmt.Errorf("errors = %g: must be a whole number in [0, %d]: how many predictions are wrong, "+
+			"not their share; squared errors need data.target = \"real\"", wrong, me.rows[i])
+	case me.squares != nil && me.squares[i] < float64(loss*loss)*0.999: // single precision rounds
+		return fmt.Errorf("squared_losses = %g: must be at least the square of the loss, %g", me.squares[i],
+			float64(loss*loss))
 	}
 	return nil
 }
@@ -502,6 +511,5 @@ func (m *Model) close(grace time.Duration) error {
 		})
 	}
 	all.Wait()
-	m.set.remove()
 	return errors.Join(errs...)
 }

@@ -57,6 +57,9 @@ func newSlotsOf(values, most int, single bool) *slots {
 // bytes returns the size of the file.
 func (s *slots) bytes() float64 { return float64(s.size) }
 
+// newSlot returns a slot w alone, of float64, without its file.
+func newSlot(values int) *slots { return &slots{values: values, size: paged(8 * int64(values))} }
+
 // reserve makes the file, all of whose space is there.
 func (s *slots) reserve() (err error) {
 	zeros := make([]byte, 1<<20)
@@ -86,7 +89,8 @@ func (s *slots) inMapping(do func()) (err error) {
 		case nil:
 		case interface{ Addr() uintptr }: // the address of a fault
 			if err = s.complete(); err == nil {
-				err = fmt.Errorf("the memory of the file of w and g has a fault at address %#x: its folder may have no space, or the file was cut off and is whole again", cause.Addr())
+				err = fmt.Errorf("the memory of the file of w and g has a fault at address %#x: "+
+					"its folder may have no space, or the file was cut off and is whole again", cause.Addr())
 			}
 		default:
 			panic(cause)
@@ -245,7 +249,27 @@ func removeFile(f *os.File) {
 	}
 }
 
-// dataFile is the file with the rows of fedsim, which all processes of a model map for reading.
+// dataKey is what a file with rows is made of.
+type dataKey struct {
+	train  *data.Set
+	single bool
+}
+
+// dataFile returns the file with the rows of a split, which all processes share.
+func (l *Learners) dataFile(split *data.Split, single bool) *dataFile {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := dataKey{split.Train, single}
+	if l.files == nil {
+		l.files = map[dataKey]*dataFile{}
+	}
+	if l.files[key] == nil {
+		l.files[key] = &dataFile{split: split, single: single}
+	}
+	return l.files[key]
+}
+
+// dataFile is a file with the rows of fedsim, which all processes of models and methods map for reading.
 type dataFile struct {
 	split  *data.Split
 	single bool // features are float32
@@ -332,8 +356,4 @@ func fillPage(out *bufio.Writer, from int64) {
 }
 
 // remove removes the file, if there is one.
-func (d *dataFile) remove() {
-	if d != nil {
-		removeFile(d.file)
-	}
-}
+func (d *dataFile) remove() { removeFile(d.file) }

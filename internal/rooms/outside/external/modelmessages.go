@@ -27,13 +27,6 @@ type modelRequest struct {
 	Part     string      `json:"part,omitzero"`
 }
 
-// Told is what a program is told of rows of fedsim: how many clients have some, their features and outputs,
-// and whether targets are real.
-type Told struct {
-	Clients, Features, Outputs int
-	Real                       bool
-}
-
 // fileLayout says where the slots of a process are, in bytes from the start of its file.
 type fileLayout struct {
 	Path     string `json:"path"`
@@ -59,7 +52,7 @@ type partLayout struct {
 	Y    int64   `json:"y"`
 }
 
-// modelHello is what the program of an external model says of it.
+// modelHello is the description of an external model by its program.
 type modelHello struct {
 	name, dtype, fingerprint string
 	values                   int
@@ -125,7 +118,8 @@ func (s *Shape) nameOf(i int64) string {
 var shapeFields = pipe.Object[Shape]{
 	pipe.Required("name", func(d *pipe.Decoder, s *Shape) { s.Name = nameOf(d, "the name of values", 200) }),
 	pipe.Required("shape", func(d *pipe.Decoder, s *Shape) {
-		s.Dims = pipe.List(d, s.Dims, "a list of lengths", func(d *pipe.Decoder, n *int64) { *n = d.Integer(1, math.MaxInt32, "a length of at least 1") })
+		s.Dims = pipe.List(d, s.Dims, "a list of lengths",
+			func(d *pipe.Decoder, n *int64) { *n = d.Integer(1, math.MaxInt32, "a length of at least 1") })
 	}),
 }
 
@@ -134,11 +128,13 @@ func (h *modelHello) single() bool { return h.dtype == "float32" }
 
 // text describes all that processes of a program must agree on.
 func (h *modelHello) text() string {
-	return fmt.Sprintf("%q %q, %d values of %s, of which %d have no gradient, %g FLOPs and %g bytes a row, metrics %q", h.name, h.fingerprint, h.values, h.dtype, h.buffers, h.rowFLOPs, h.rowTraffic, h.metrics)
+	return fmt.Sprintf("%q %q, %d values of %s, of which %d have no gradient, %g FLOPs and %g bytes a row, metrics %q",
+		h.name, h.fingerprint, h.values, h.dtype, h.buffers, h.rowFLOPs, h.rowTraffic, h.metrics)
 }
 
 var modelHelloFields = pipe.Object[modelHello]{
-	pipe.Required("v", func(d *pipe.Decoder, _ *modelHello) { d.Integer(version, version, "1, the version of the protocol") }),
+	pipe.Required("v",
+		func(d *pipe.Decoder, _ *modelHello) { d.Integer(version, version, "1, the version of the protocol") }),
 	pipe.Required("name", func(d *pipe.Decoder, h *modelHello) { h.name = nameOf(d, "the name of the model", 100) }),
 	pipe.Required("fingerprint", func(d *pipe.Decoder, h *modelHello) {
 		h.fingerprint = nameOf(d, "what identifies the code, the libraries and the kind of processor", 300)
@@ -152,7 +148,8 @@ var modelHelloFields = pipe.Object[modelHello]{
 		}
 	}),
 	pipe.Required("row_flops", func(d *pipe.Decoder, h *modelHello) {
-		h.rowFLOPs = d.Float(math.SmallestNonzeroFloat64, pipe.MostAmount, "a number in (0, 1e24]: the FLOPs of the gradient of a row")
+		h.rowFLOPs = d.Float(math.SmallestNonzeroFloat64, pipe.MostAmount,
+			"a number in (0, 1e24]: the FLOPs of the gradient of a row")
 	}),
 	pipe.Optional("row_traffic_bytes", func(d *pipe.Decoder, h *modelHello) { readTraffic(d, &h.rowTraffic) }),
 	pipe.Optional("squared_losses", func(d *pipe.Decoder, h *modelHello) { h.squares = d.Bool() }),
@@ -213,7 +210,8 @@ func measuresFieldsOf(metrics []algorithms.NamedMetric) pipe.Object[measures] {
 
 var measuresFields = pipe.Object[measures]{
 	pipe.Required("rows", func(d *pipe.Decoder, g *measures) {
-		g.rows = pipe.List(d, g.rows, "a list of rows", func(d *pipe.Decoder, n *int) { *n = int(d.Integer(0, math.MaxInt32, "a number of rows")) })
+		g.rows = pipe.List(d, g.rows, "a list of rows",
+			func(d *pipe.Decoder, n *int) { *n = int(d.Integer(0, math.MaxInt32, "a number of rows")) })
 	}),
 	pipe.Required("losses", func(d *pipe.Decoder, g *measures) { g.losses = losses(d) }),
 	pipe.Required("errors", func(d *pipe.Decoder, g *measures) { g.errors = losses(d) }),

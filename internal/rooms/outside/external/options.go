@@ -81,17 +81,13 @@ func (o *Options) MarshalTOML() ([]byte, error) {
 // Validate reports everything wrong with the options.
 func (o *Options) Validate(*config.Checker) {}
 
-// ValidateKeys reports everything wrong with the keys of the method's table.
-func (o *Options) ValidateKeys(c *config.Checker) {
-	c.Require(len(o.Command) > 0 && o.Command[0] != "", "command", o.Command, "must be the program of the learner and its arguments, as in [\"python3\", \"learner.py\"]")
-	c.Require(o.TimeoutS >= 0 && o.TimeoutS <= 1e6, "timeout_s", o.TimeoutS, "must be in [0, 1e6] seconds; 0: no limit")
-	c.Require(o.Processes >= 0 && o.Processes <= 1000, "processes", o.Processes, "must be in [0, 1000]; 0: one for each run under way")
-}
-
-// Of returns the settings of a method if its learner is in another process.
-func Of(o algorithms.Options) (external *Options, ok bool) {
-	external, ok = o.(*Options)
-	return external, ok
+// ValidateProgram reports everything wrong with the keys of the method's table.
+func (o *Options) ValidateProgram(c *config.Checker) {
+	c.Require(len(o.Command) > 0 && o.Command[0] != "", "command", o.Command,
+		"must be the program of the learner and its arguments, as in [\"python3\", \"learner.py\"]")
+	c.Require(o.TimeoutS >= 0 && o.TimeoutS <= 1e6, "timeout_s", o.TimeoutS, "must be in (0, 1e6] seconds")
+	c.Require(o.Processes >= 0 && o.Processes <= 1000, "processes", o.Processes,
+		"must be in [1, 1000]")
 }
 
 // timeout is the longest time for an answer; 0: no limit.
@@ -140,19 +136,21 @@ func plain(v any) any {
 
 func init() {
 	algorithms.Register(algorithms.Factory{
-		Name:      Name,
-		Summary:   "a learner of your own in another process, such as a Python program: command starts it, and its options are passed on",
-		Reference: "docs/learner-protocol.md",
+		Name: Name,
+		Summary: "a learner of your own in another process; such as a Python program: command starts it, " +
+			"and its options are passed on",
+		Reference: "docs/protocols.md#learner",
 		Describe: func(algorithms.Options, mtl.Shape) algorithms.Description { // a learner says the rest when it starts
 			const notKnown = algorithms.NotKnown
 			return algorithms.Description{
-				Model: algorithms.UnknownModel, Evaluated: algorithms.ByMethod, Own: true, Messages: algorithms.Messages{Bytes: true},
-				Asynchronous: notKnown, Weights: notKnown, State: notKnown, Losses: notKnown, Batched: true,
+				Model: algorithms.UnknownModel, Evaluated: algorithms.ByMethod, Own: true,
+				Messages: algorithms.Messages{Bytes: true}, Asynchronous: notKnown, Weights: notKnown, State: notKnown,
+				Losses: notKnown, Batched: true,
 			}
 		},
 		Options: func() algorithms.Options { return &Options{Learner: map[string]any{}} },
 		New: func(algorithms.Setup, algorithms.Options) (algorithms.Algorithm, error) {
-			return nil, errors.New("its processes belong to an experiment: use external.Learners.Start")
+			return nil, errors.New("its processes belong to an experiment: use rooms.Programs.Learner")
 		},
 	})
 }

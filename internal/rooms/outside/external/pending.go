@@ -7,12 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"fedsim/internal/rooms"
 	"fedsim/internal/tools/quote"
 )
-
-// Reminders are when a learner that does not answer is named: After a time, and then Every
-// so often.
-type Reminders struct{ After, Every time.Duration }
 
 // pending is a request whose answer has not come.
 type pending struct {
@@ -34,7 +31,8 @@ const mostNamed = 5
 func (p *pending) text(now time.Time) string {
 	var b strings.Builder
 	if p.exit > 0 {
-		fmt.Fprintf(&b, "%s to exit at the end of its input, since %s (%s; after %s it is killed)", quote.Line(p.who), p.since.Format(time.TimeOnly), now.Sub(p.since).Round(time.Second), p.exit)
+		fmt.Fprintf(&b, "%s to exit at the end of its input, since %s (%s; after %s it is killed)", quote.Line(p.who),
+			p.since.Format(time.TimeOnly), now.Sub(p.since).Round(time.Second), p.exit)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "%s: %s", quote.Line(p.who), p.of.Op)
@@ -68,14 +66,14 @@ func (p *pending) text(now time.Time) string {
 }
 
 // clients returns the clients that a request is about.
-func (q *request) clients() (of []int) {
-	for _, w := range q.Work {
+func (r *request) clients() (of []int) {
+	for _, w := range r.Work {
 		of = append(of, w.Client)
 	}
-	if q.Client != nil {
-		of = append(of, *q.Client)
+	if r.Client != nil {
+		of = append(of, *r.Client)
 	}
-	if listed, ok := q.Clients.([]int32); ok {
+	if listed, ok := r.Clients.([]int32); ok {
 		for _, k := range listed {
 			of = append(of, int(k))
 		}
@@ -142,6 +140,6 @@ func (l *Learners) Pending() string {
 
 // Remind names learners that do not answer: on their standard error, by the clock of the
 // machine. Call it before the first Start, or before Close.
-func (l *Learners) Remind(clock func() time.Time, r Reminders) {
+func (l *Learners) Remind(clock func() time.Time, r rooms.Reminders) {
 	l.board.clock, l.reminders = clock, r
 }

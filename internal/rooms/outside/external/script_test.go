@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 
 // scripted returns the command of a learner that answers as a transcript says, while the
 // requests are those of the transcript: lines after "> " and, for its answers, after "< ".
-// When the last answer is given, it removes the file; after a last line "stays" it ignores the end of its input and SIGTERM. An answer "after PATH: ANSWER" waits until
-// there is a file.
+// When the last answer is given, it removes the file; after a last line "stays" it ignores the end of its input and
+// SIGTERM. An answer "after PATH: ANSWER" waits until there is a file.
 func scripted(file string) []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -63,7 +63,8 @@ func follow(file string, in io.Reader, out io.Writer) {
 				answer = fmt.Sprintf(`{"error":%q}`, "got "+lines.Text()+", want "+want)
 			}
 		}
-		if path, then, waits := strings.Cut(strings.TrimPrefix(answer, "after "), ": "); waits && strings.HasPrefix(answer, "after ") {
+		if path, then, waits := strings.Cut(strings.TrimPrefix(answer, "after "), ": "); waits &&
+			strings.HasPrefix(answer, "after ") {
 			for answer = then; ; time.Sleep(5 * time.Millisecond) {
 				if _, err := os.Stat(path); err == nil {
 					break

@@ -15,42 +15,42 @@ import (
 // State saves or restores the state of the learner. The learner writes its own file, so
 // that no model crosses the pipe; the checkpoint has the name and the digest of the file.
 // Two files take turns: that of the last checkpoint stays until the next one is written.
-func (a *Learner) State(c *algorithms.Coder) {
+func (l *Learner) State(c *algorithms.Coder) {
 	var digest string
 	if !c.Reads() {
-		if a.file = 1 - a.file; a.err == nil {
-			digest = a.save(a.about.File(a.file))
+		if l.file = 1 - l.file; l.err == nil {
+			digest = l.save(l.about.File(l.file))
 		}
-		if a.err != nil {
-			c.Fail(fmt.Errorf("%s: %w", a.About.Name, a.err))
+		if l.err != nil {
+			c.Fail(fmt.Errorf("%s: %w", l.About.Name, l.err))
 			return
 		}
 	}
-	c.Int(&a.round)
-	c.Int(&a.file)
+	c.Int(&l.round)
+	c.Int(&l.file)
 	c.String(&digest)
-	c.Bools(a.solved)
+	c.Bools(l.solved)
 	if !c.Reads() || c.Err() != nil {
 		return
 	}
-	if a.file != 0 && a.file != 1 {
-		c.Fail(fmt.Errorf("%d is no name of a file", a.file))
+	if l.file != 0 && l.file != 1 {
+		c.Fail(fmt.Errorf("%d is no name of a file", l.file))
 		return
 	}
-	if err := a.load(a.about.File(a.file), digest); err != nil {
+	if err := l.load(l.about.File(l.file), digest); err != nil {
 		c.Fail(err)
 	}
 }
 
 // save lets the learner write its state and returns the digest of the file.
-func (a *Learner) save(path string) (digest string) {
+func (l *Learner) save(path string) (digest string) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		a.fail("save", err)
+		l.fail("save", err)
 		return ""
 	}
 	var reported string
-	if !a.ask(request{Op: "save", Run: a.run, Path: path}, saveFields.Into(&reported)) {
+	if !l.ask(request{Op: "save", Run: l.run, Path: path}, saveFields.Into(&reported)) {
 		return ""
 	}
 	digest, err = digestOf(path)
@@ -58,28 +58,30 @@ func (a *Learner) save(path string) (digest string) {
 		err = fmt.Errorf("sha256 = %q: the file %s has %s", reported, path, digest)
 	}
 	if err != nil {
-		a.fail("save", err)
+		l.fail("save", err)
 	}
 	return digest
 }
 
 // load lets the learner read its state from a file with a digest.
-func (a *Learner) load(path, digest string) error {
+func (l *Learner) load(path, digest string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
 	now, err := digestOf(path)
 	if err != nil {
-		return fmt.Errorf("the state of %s: %w", a.About.Name, err)
+		return fmt.Errorf("the state of %s: %w", l.About.Name, err)
 	}
 	if now != digest {
-		return fmt.Errorf("the state of %s in %s has changed: its SHA-256 is not that of the checkpoint", a.About.Name, path)
+		return fmt.Errorf("the state of %s in %s has changed: its SHA-256 is not that of the checkpoint", l.About.Name,
+			path)
 	}
-	if !a.ask(request{Op: "load", Run: a.run, Path: path}, none) {
-		return fmt.Errorf("%s: %w", a.About.Name, a.err)
+	if !l.ask(request{Op: "load", Run: l.run, Path: path}, none) {
+		return fmt.Errorf("%s: %w", l.About.Name, l.err)
 	}
-	return nil
+	l.take("load")
+	return l.err
 }
 
 // digestOf returns the SHA-256 of a file.

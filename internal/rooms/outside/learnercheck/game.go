@@ -43,88 +43,88 @@ type answer struct{ place, value string }
 
 // play plays rounds and returns the answers. They are nil if the learner breaks a rule. After
 // an error the learner does nothing, and finish reports it.
-func (k *checking) play(l *external.Learners, g game) (answers []answer) {
-	a := k.start(l)
-	if a == nil || g.load != nil && !k.load(a, g.load) {
+func (ch *checking) play(l *external.Learners, g game) (answers []answer) {
+	a := ch.start(l)
+	if a == nil || g.load != nil && !ch.load(a, g.load) {
 		return nil
 	}
 	first := 1
 	if g.load != nil {
 		first = 2 // a state is taken after round 1: late work is open
 	} else {
-		answers = k.evaluate(a, "before the first round")
+		answers = ch.evaluate(a, "before the first round")
 	}
-	for round := first; round <= k.Rounds && a.Err() == nil; round++ {
+	for round := first; round <= ch.Rounds && a.Err() == nil; round++ {
 		place := fmt.Sprintf("round %d", round)
-		answers = append(answers, k.round(a, &g, round, place)...)
-		answers = append(answers, k.evaluate(a, place)...)
+		answers = append(answers, ch.round(a, &g, round, place)...)
+		answers = append(answers, ch.evaluate(a, place)...)
 		if g.twice {
-			k.evaluate(a, place)
+			ch.evaluate(a, place)
 		}
 		if g.save != nil {
-			k.save(a, g.save)
+			ch.save(a, g.save)
 		}
 	}
-	if !k.finish(a) {
+	if !ch.finish(a) {
 		return nil
 	}
 	return answers
 }
 
-// save lets the learner save its state. The first one is kept.
-func (k *checking) save(a *external.Learner, to *bytes.Buffer) {
+// save lets the learner save its state. The first state is remembered.
+func (ch *checking) save(a *external.Learner, to *bytes.Buffer) {
 	var w io.Writer = to
-	if k.saved {
+	if ch.saved {
 		w = io.Discard
 	}
 	a.State(state.Writing(w))
-	k.saved = true
+	ch.saved = true
 }
 
 // load lets the learner load a state. It reports whether it has.
-func (k *checking) load(a *external.Learner, from *bytes.Buffer) bool {
+func (ch *checking) load(a *external.Learner, from *bytes.Buffer) bool {
 	c := state.Reading(bytes.NewReader(from.Bytes()))
 	a.State(c)
 	if c.Err() != nil {
-		k.wrong("%v", c.Err())
+		ch.wrong("%v", c.Err())
 		_ = a.Close() // it has been reported
 	}
 	return c.Err() == nil
 }
 
-func (k *checking) round(a *external.Learner, g *game, round int, place string) []answer {
+func (ch *checking) round(a *external.Learner, g *game, round int, place string) []answer {
 	_, _ = a.Begin()
-	lost, last := round%k.Clients, k.Clients-1
+	lost, last := round%ch.Clients, ch.Clients-1
 	late := g.late != no && round%2 == 1  // the last client's work of this round is late
 	after := g.late != no && round%2 == 0 // the work of the round before is late
 	if g.losses {
-		k.losses(a)
+		ch.losses(a)
 	}
 	var requests []algorithms.Request
-	for client := range k.Clients {
+	for client := range ch.Clients {
 		if client == last && (after || late && g.late == skip) || client == lost && g.lost == skip {
 			continue
 		}
 		requests = append(requests, order(client, round, g.limit))
 	}
-	works := make([]algorithms.Work, len(requests))
+	responses := make([]algorithms.Response, len(requests))
 	if g.single {
 		for i := range requests {
-			a.SolveAll(requests[i:i+1], works[i:i+1])
+			a.SolveAll(requests[i:i+1], responses[i:i+1])
 		}
 	} else {
-		a.SolveAll(requests, works)
+		a.SolveAll(requests, responses)
 	}
 	if g.again {
-		k.again(a, requests[0], works[0], place)
+		ch.again(a, requests[0], responses[0], place)
 	}
 	var answers []answer
 	for i, r := range requests {
 		if r.Device != lost {
-			answers = append(answers, workOf(place, r.Device, works[i]))
+			answers = append(answers, responseOf(place, r.Device, responses[i]))
 		}
 	}
-	for client := range k.Clients {
+	for client := range ch.Clients {
 		weight := 1.0
 		if g.weighted {
 			weight = 1 / float64(1+client)
@@ -150,28 +150,29 @@ func order(client, round, limit int) algorithms.Request {
 }
 
 // again discards a client's work and asks for it again: it must be the same.
-func (k *checking) again(a *external.Learner, r algorithms.Request, first algorithms.Work, place string) {
+func (ch *checking) again(a *external.Learner, r algorithms.Request, first algorithms.Response, place string) {
 	a.Discard(r.Device)
 	if second := a.Solve(r); a.Err() == nil && first != second {
-		k.wrong("%s, client %d: its work is %s, and after a discard %s with the same seed", place, r.Device, workText(first), workText(second))
+		ch.wrong("%s, client %d: its work is %s, and after a discard %s with the same seed", place, r.Device,
+			responseText(first), responseText(second))
 	}
 }
 
-func (k *checking) losses(a *external.Learner) {
-	clients, into := make([]int32, k.Clients), make([]float64, k.Clients)
+func (ch *checking) losses(a *external.Learner) {
+	clients, into := make([]int32, ch.Clients), make([]float64, ch.Clients)
 	for i := range clients {
 		clients[i] = int32(i)
 	}
 	_ = a.Losses(clients, into) // finish reports it
 }
 
-func (k *checking) evaluate(a *external.Learner, place string) []answer {
+func (ch *checking) evaluate(a *external.Learner, place string) []answer {
 	evaluation, err := a.Evaluate()
 	if err != nil {
 		return nil // finish reports it
 	}
-	if err := k.Store(a.About.Metrics, k.Clients, evaluation.Values, evaluation.Clients); err != nil {
-		k.wrong("evaluate: %v", err)
+	if err := ch.Store(a.About.Metrics, ch.Clients, evaluation.Values, evaluation.Clients); err != nil {
+		ch.wrong("evaluate: %v", err)
 	}
 	var answers []answer
 	for _, v := range evaluation.Values {
@@ -179,7 +180,9 @@ func (k *checking) evaluate(a *external.Learner, place string) []answer {
 	}
 	for _, c := range evaluation.Clients {
 		for i, client := range c.Clients {
-			answers = append(answers, answer{fmt.Sprintf("%s, %s of client %d", place, fullName(c.Split, c.Name), client), number(c.Values[i])})
+			answers = append(answers,
+				answer{fmt.Sprintf("%s, %s of client %d", place, fullName(c.Split, c.Name), client),
+					number(c.Values[i])})
 		}
 	}
 	if evaluation.Hash != 0 {
@@ -197,7 +200,7 @@ func fullName(split, name string) string {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-func workText(w algorithms.Work) string {
+func responseText(w algorithms.Response) string {
 	text := fmt.Sprintf("%d steps, %s FLOPs, %d bytes", w.Steps, number(w.FLOPs), w.Values)
 	if w.Batches > 0 {
 		text += fmt.Sprintf(", %d mini-batches", w.Batches)
@@ -208,20 +211,20 @@ func workText(w algorithms.Work) string {
 	return text
 }
 
-func workOf(place string, client int, w algorithms.Work) answer {
-	return answer{fmt.Sprintf("%s, work of client %d", place, client), workText(w)}
+func responseOf(place string, client int, w algorithms.Response) answer {
+	return answer{fmt.Sprintf("%s, work of client %d", place, client), responseText(w)}
 }
 
 // compare reports the first place at which answers differ. When is the condition of the
 // second ones. Places that only one of them has do not count.
-func (k *checking) compare(when string, first, second []answer) {
+func (ch *checking) compare(when string, first, second []answer) {
 	values := map[string]string{}
 	for _, x := range second {
 		values[x.place] = x.value
 	}
 	for _, x := range first {
 		if y, ok := values[x.place]; ok && x.value != y {
-			k.find(Finding{Text: fmt.Sprintf("%s: %s, but %s %s", x.place, x.value, y, when)})
+			ch.find(Finding{Text: fmt.Sprintf("%s: %s, but %s %s", x.place, x.value, y, when)})
 			return
 		}
 	}
@@ -229,64 +232,66 @@ func (k *checking) compare(when string, first, second []answer) {
 
 // asynchronous checks a run without rounds, the same in another process, and one that
 // continues in a third.
-func (k *checking) asynchronous(first, second, third *external.Learners) {
-	want := k.playAsynchronous(first, nil, nil)
+func (ch *checking) asynchronous(first, second, third *external.Learners) {
+	want := ch.playAsynchronous(first, nil, nil)
 	if want == nil {
 		return
 	}
-	k.compare("in another process", want, k.playAsynchronous(second, nil, nil))
-	if k.can["save"] {
-		k.continues(want, first, third, k.playAsynchronous)
+	ch.compare("in another process", want, ch.playAsynchronous(second, nil, nil))
+	if ch.can["save"] {
+		ch.continues(want, first, third, ch.playAsynchronous)
 	}
 }
 
 // playAsynchronous plays a run without rounds: models are sent to all clients, and each
 // response but one a turn is received. The state is saved to the first buffer in the
 // middle, with work under way, or loaded from the second.
-func (k *checking) playAsynchronous(l *external.Learners, save, load *bytes.Buffer) []answer {
-	a := k.start(l)
-	if a == nil || load != nil && !k.load(a, load) {
+func (ch *checking) playAsynchronous(l *external.Learners, save, load *bytes.Buffer) []answer {
+	a := ch.start(l)
+	if a == nil || load != nil && !ch.load(a, load) {
 		return nil
 	}
 	var answers []answer
-	turn, half := 1, max(k.Rounds/2, 1)
+	turn, half := 1, max(ch.Rounds/2, 1)
 	if load != nil {
 		turn = half
 	} else {
-		for client := range k.Clients {
+		for client := range ch.Clients {
 			_, _ = a.Send(client)
 		}
 	}
-	for ; turn <= k.Rounds && a.Err() == nil; turn++ {
+	for ; turn <= ch.Rounds && a.Err() == nil; turn++ {
 		place := fmt.Sprintf("turn %d", turn)
-		for i := range k.Clients {
-			client, saving := (i+turn)%k.Clients, i == 0 && turn == half
+		for i := range ch.Clients {
+			client, saving := (i+turn)%ch.Clients, i == 0 && turn == half
 			if !saving || load == nil { // else its work was asked before the state was saved
-				answers = append(answers, workOf(place, client, a.Solve(order(client, turn, 0))))
+				answers = append(answers, responseOf(place, client, a.Solve(order(client, turn, 0))))
 			}
 			if saving && save != nil {
-				k.save(a, save)
+				ch.save(a, save)
 			}
 			if i == 1 {
-				k.discardSent(a, place, client)
+				ch.discardSent(a, place, client)
 			} else {
 				taken, flops, _ := a.Receive(client)
-				answers = append(answers, answer{fmt.Sprintf("%s, response of client %d", place, client), fmt.Sprintf("taken %t, %s FLOPs", taken, number(flops))})
+				answers = append(answers,
+					answer{fmt.Sprintf("%s, response of client %d", place, client),
+						fmt.Sprintf("taken %t, %s FLOPs", taken, number(flops))})
 			}
 			_, _ = a.Send(client)
 		}
-		answers = append(answers, k.evaluate(a, place)...)
+		answers = append(answers, ch.evaluate(a, place)...)
 	}
-	if !k.finish(a) {
+	if !ch.finish(a) {
 		return nil
 	}
 	return answers
 }
 
 // discardSent discards the work of a client: it must leave no trace.
-func (k *checking) discardSent(a *external.Learner, place string, client int) {
+func (ch *checking) discardSent(a *external.Learner, place string, client int) {
 	place = fmt.Sprintf("%s, after the work of client %d", place, client)
-	before := k.evaluate(a, place)
+	before := ch.evaluate(a, place)
 	a.Discard(client)
-	k.compare("after that work was discarded", before, k.evaluate(a, place))
+	ch.compare("after that work was discarded", before, ch.evaluate(a, place))
 }

@@ -1,6 +1,6 @@
 // Package learnercheck is the conformance test of learners in other processes: it drives a
-// learner as an experiment does, and finds what breaks the rules of docs/learner-protocol.md. It
-// tests programs of external models, too (docs/model-protocol.md).
+// learner as an experiment does, and finds what breaks the rules of docs/protocols.md#learner. It
+// tests programs of external models, too (docs/protocols.md#model).
 //
 // It must not know time, devices, links, or how lines are read.
 package learnercheck
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"fedsim/algorithms"
+	"fedsim/internal/rooms"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/internal/tools/quote"
 )
@@ -32,7 +33,8 @@ type Check struct {
 	Dir     string            // an empty folder, in which the learner saves its state
 	Stderr  io.Writer         // receives the standard error of the learner; nil: nothing does
 	// Store reports errors in metrics that a run would store.
-	Store func(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue, byClient []algorithms.ClientMetric) error
+	Store func(declared []algorithms.NamedMetric, clients int, values []algorithms.NamedValue,
+		byClient []algorithms.ClientMetric) error
 	Grace time.Duration // how long the learner may take to exit; 0: as long as in a run
 }
 
@@ -84,9 +86,12 @@ func (c *Check) Run(ctx context.Context, report func(Part)) {
 		{"rounds", "", false, func() { k.base = k.play(first, game{}) }},
 		{"the same seed gives the same answers", "", true, same("in a second run", first, game{})},
 		{"another process gives the same answers", "", true, same("in another process", second, game{})},
-		{"work asked in several lines is that asked in one", "", true, same("with a line for each client", first, game{single: true})},
-		{"a discarded update leaves no trace", "", true, same("if the discarded work is not asked", first, game{lost: skip})},
-		{"a client can be asked again after a discard", "", true, same("if work is discarded and asked again", first, game{again: true})},
+		{"work asked in several lines is that asked in one", "", true,
+			same("with a line for each client", first, game{single: true})},
+		{"a discarded update leaves no trace", "", true,
+			same("if the discarded work is not asked", first, game{lost: skip})},
+		{"a client can be asked again after a discard", "", true,
+			same("if work is discarded and asked again", first, game{again: true})},
 		{"work may be committed or discarded in a later round", "", true, func() { k.late(first) }},
 		{"limits of steps", "", true, func() { k.play(first, game{limit: 1}) }},
 		{"an evaluation changes nothing", "", true, same("if the model is evaluated twice", first, game{twice: true})},
@@ -118,13 +123,13 @@ func (c *Check) Run(ctx context.Context, report func(Part)) {
 }
 
 // learners returns processes whose lines the test sees. An interruption ends it at once.
-func (k *checking) learners() *external.Learners {
-	l := external.NewLearners(k.ctx, k.Stderr)
-	if k.Grace > 0 {
-		l.Grace = k.Grace
+func (ch *checking) learners() *external.Learners {
+	l := external.NewLearners(ch.ctx, ch.Stderr)
+	if ch.Grace > 0 {
+		l.Grace = ch.Grace
 	}
 	l.Tap = func(request, response []byte) {
-		k.request, k.response = excerpt(request), excerpt(response)
+		ch.request, ch.response = excerpt(request), excerpt(response)
 	}
 	return l
 }
@@ -137,90 +142,91 @@ func excerpt(line []byte) string {
 var details = regexp.MustCompile(`"([^"\\]|\\.)*"|[0-9.]+`)
 
 // wrong adds a finding about the last lines, unless there was one like it.
-func (k *checking) wrong(format string, arguments ...any) {
-	k.find(Finding{Text: fmt.Sprintf(format, arguments...), Request: k.request, Response: k.response})
+func (ch *checking) wrong(format string, arguments ...any) {
+	ch.find(Finding{Text: fmt.Sprintf(format, arguments...), Request: ch.request, Response: ch.response})
 }
 
 // find adds a finding, unless there was one like it.
-func (k *checking) find(f Finding) {
+func (ch *checking) find(f Finding) {
 	kind := details.ReplaceAllString(f.Text, "")
-	if k.seen[kind] || k.ctx.Err() != nil {
+	if ch.seen[kind] || ch.ctx.Err() != nil {
 		return
 	}
-	k.seen[kind] = true
-	k.part.Findings = append(k.part.Findings, f)
+	ch.seen[kind] = true
+	ch.part.Findings = append(ch.part.Findings, f)
 }
 
 // start starts a run. It returns nil if that fails.
-func (k *checking) start(l *external.Learners) *external.Learner {
-	rows := make([]int32, k.Clients)
+func (ch *checking) start(l *external.Learners) *external.Learner {
+	rows := make([]int32, ch.Clients)
 	for i := range rows {
-		rows[i] = int32(k.Rows)
+		rows[i] = int32(ch.Rows)
 	}
-	k.saved = false
+	ch.saved = false
 	file := func(name int) string {
-		if k.saved {
-			name = 0 // the state that is kept is 1
+		if ch.saved {
+			name = 0 // the remembered state is 1
 		}
-		return filepath.Join(k.Dir, fmt.Sprint(name))
+		return filepath.Join(ch.Dir, fmt.Sprint(name))
 	}
-	a, err := l.Start(external.RunInfo{ID: "check/seed=1", Seed: 1, Real: k.Real, File: file}, algorithms.Setup{Rows: rows, Workers: 1}, k.Options)
+	a, err := l.Start(rooms.LearnerRun{ID: "check/seed=1", Seed: 1, Real: ch.Real, File: file},
+		algorithms.Setup{Rows: rows, Workers: 1}, ch.Options)
 	if err != nil {
-		k.wrong("%v", err)
+		ch.wrong("%v", err)
 		return nil
 	}
 	return a
 }
 
 // finish ends a run and reports its error. It reports whether the run conforms.
-func (k *checking) finish(a *external.Learner) bool {
+func (ch *checking) finish(a *external.Learner) bool {
 	_ = a.Close() // it is one of Err
 	if a.Err() != nil {
-		k.wrong("%v", a.Err())
+		ch.wrong("%v", a.Err())
 	}
 	return a.Err() == nil
 }
 
 // greet checks the greeting and the start of a run.
-func (k *checking) greet(l *external.Learners) {
-	a := k.start(l)
+func (ch *checking) greet(l *external.Learners) {
+	a := ch.start(l)
 	if a == nil {
 		return
 	}
-	if err := k.Store(a.About.Metrics, k.Clients, nil, nil); err != nil {
-		k.find(Finding{Text: fmt.Sprintf("hello: metrics: %v", err)})
+	if err := ch.Store(a.About.Metrics, ch.Clients, nil, nil); err != nil {
+		ch.find(Finding{Text: fmt.Sprintf("hello: metrics: %v", err)})
 	}
-	if !k.finish(a) {
+	if !ch.finish(a) {
 		return
 	}
-	k.part.Name += ": " + strings.TrimPrefix(a.About.Name, "learner ")
-	k.can = map[string]bool{}
+	ch.part.Name += ": " + strings.TrimPrefix(a.About.Name, "learner ")
+	ch.can = map[string]bool{}
 	separator := ", can "
 	for i, able := range []algorithms.Ability{a.About.State, a.About.Asynchronous, a.About.Losses, a.About.Weights} {
-		if k.can[abilities[i]] = able == algorithms.Yes; able == algorithms.Yes {
-			k.part.Name += separator + abilities[i]
+		if ch.can[abilities[i]] = able == algorithms.Yes; able == algorithms.Yes {
+			ch.part.Name += separator + abilities[i]
 			separator = ", "
 		}
 	}
 }
 
 // late checks work that is committed or discarded in the round after it was asked.
-func (k *checking) late(l *external.Learners) {
-	without := k.play(l, game{late: skip})
-	k.compare("if the work that is discarded in the next round is not asked", k.play(l, game{late: discard}), without)
-	k.play(l, game{late: commit})
+func (ch *checking) late(l *external.Learners) {
+	without := ch.play(l, game{late: skip})
+	ch.compare("if the work that is discarded in the next round is not asked", ch.play(l, game{late: discard}), without)
+	ch.play(l, game{late: commit})
 }
 
 // resume checks that saving changes nothing, and that another process continues.
-func (k *checking) resume(first, other *external.Learners) {
+func (ch *checking) resume(first, other *external.Learners) {
 	for _, g := range []game{{}, {late: commit}} {
-		want := k.base
+		want := ch.base
 		if g.late != no {
-			want = k.play(first, g)
+			want = ch.play(first, g)
 		}
-		saved := k.continues(want, first, other, func(l *external.Learners, save, load *bytes.Buffer) []answer {
+		saved := ch.continues(want, first, other, func(l *external.Learners, save, load *bytes.Buffer) []answer {
 			g.save, g.load = save, load
-			return k.play(l, g)
+			return ch.play(l, g)
 		})
 		if !saved {
 			return
@@ -230,51 +236,51 @@ func (k *checking) resume(first, other *external.Learners) {
 
 // continues checks that saving the state does not change the answers of a run, and that another
 // process gives them from there. It reports whether the first has saved a state.
-func (k *checking) continues(
+func (ch *checking) continues(
 	want []answer, first, other *external.Learners, play func(l *external.Learners, save, load *bytes.Buffer) []answer,
 ) bool {
 	var saved bytes.Buffer
-	k.compare("if the state is saved", want, play(first, &saved, nil))
+	ch.compare("if the state is saved", want, play(first, &saved, nil))
 	if saved.Len() == 0 {
 		return false
 	}
-	k.compare("after it was loaded by another process", want, play(other, nil, &saved))
+	ch.compare("after it was loaded by another process", want, play(other, nil, &saved))
 	return true
 }
 
 // unknown sends a field and an operation that no version has yet.
-func (k *checking) unknown(l *external.Learners) {
-	a := k.start(l)
+func (ch *checking) unknown(l *external.Learners) {
+	a := ch.start(l)
 	if a == nil {
 		return
 	}
 	const field, operation = "a field that it does not know", "an operation that it does not know"
 	err := a.Ask("begin", map[string]any{"round": 1, "field_of_a_later_version": []int{1}})
 	if _, reports := errors.AsType[*external.ReportedError](err); reports {
-		k.wrong("must ignore %s", field)
+		ch.wrong("must ignore %s", field)
 	} else if err != nil {
-		k.wrong("after %s it %v", field, err)
+		ch.wrong("after %s it %v", field, err)
 	}
 	if a.Err() == nil {
 		err = a.Ask("operation-of-a-later-version", nil)
 		if _, reports := errors.AsType[*external.ReportedError](err); err != nil && !reports {
-			k.wrong("after %s it %v", operation, err)
+			ch.wrong("after %s it %v", operation, err)
 		} else if !reports {
-			k.wrong("must answer %s with {\"error\": \"...\"}", operation)
+			ch.wrong("must answer %s with {\"error\": \"...\"}", operation)
 		}
 	}
 	if a.Err() != nil {
 		_ = a.Close() // it has been reported
 		return
 	}
-	k.evaluate(a, "afterwards")
-	k.finish(a)
+	ch.evaluate(a, "afterwards")
+	ch.finish(a)
 }
 
 // end checks that the processes exit at the end of their input.
-func (k *checking) end(all []*external.Learners) {
+func (ch *checking) end(all []*external.Learners) {
 	// A run under way must not keep the process alive.
-	k.start(all[0])
+	ch.start(all[0])
 	errs := make([]error, len(all))
 	var closed sync.WaitGroup
 	for i, l := range all {
@@ -283,7 +289,7 @@ func (k *checking) end(all []*external.Learners) {
 	closed.Wait()
 	for _, err := range errs {
 		if err != nil {
-			k.find(Finding{Text: err.Error()})
+			ch.find(Finding{Text: err.Error()})
 		}
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"slices"
 
 	"fedsim/data"
+	"fedsim/internal/rooms"
 	"fedsim/internal/rooms/outside/external"
 	"fedsim/mtl"
 )
 
-// Model is a conformance test of the program of an external model (docs/model-protocol.md).
+// Model is a conformance test of the program of an external model (docs/protocols.md#model).
 type Model struct {
-	Options external.ModelOptions // the command, and the time for an answer
-	Split   *data.Split           // the rows; nil: the program has them
-	Clients int                   // the most clients that are asked about
-	Stderr  io.Writer             // receives the standard error of the program; nil: nothing does
+	Options rooms.ModelOptions // the command, and the time for an answer
+	Split   *data.Split        // the rows; nil: the program has them
+	Clients int                // the most clients that are asked about
+	Stderr  io.Writer          // receives the standard error of the program; nil: nothing does
 	// Store reports why results cannot store metrics of the program.
 	Store func(declared []mtl.NamedMetric) error
 }
@@ -40,10 +41,10 @@ type gradient struct {
 
 // Run runs the test and reports each part, the first alone if the program does not start. The
 // program conforms if none has findings.
-func (c *Model) Run(ctx context.Context, report func(Part)) {
-	k := &modelChecking{Model: c}
-	all := [2]*external.Learners{external.NewLearners(ctx, c.Stderr), external.NewLearners(ctx, c.Stderr)}
-	c.Options.Processes = 1
+func (m *Model) Run(ctx context.Context, report func(Part)) {
+	k := &modelChecking{Model: m}
+	all := [2]*external.Learners{external.NewLearners(ctx, m.Stderr), external.NewLearners(ctx, m.Stderr)}
+	m.Options.Processes = 1
 	for _, p := range []struct {
 		name string
 		run  func()
@@ -74,73 +75,73 @@ func (c *Model) Run(ctx context.Context, report func(Part)) {
 }
 
 // wrong adds a finding, one of each part of the test.
-func (k *modelChecking) wrong(format string, arguments ...any) {
-	if len(k.part.Findings) == 0 {
-		k.part.Findings = append(k.part.Findings, Finding{Text: fmt.Sprintf(format, arguments...)})
+func (m *modelChecking) wrong(format string, arguments ...any) {
+	if len(m.part.Findings) == 0 {
+		m.part.Findings = append(m.part.Findings, Finding{Text: fmt.Sprintf(format, arguments...)})
 	}
 }
 
 // good reports whether there is no error.
-func (k *modelChecking) good(err error) bool {
+func (m *modelChecking) good(err error) bool {
 	if err != nil {
-		k.wrong("%v", err)
+		m.wrong("%v", err)
 	}
 	return err == nil
 }
 
 // start starts both processes.
-func (k *modelChecking) start(all [2]*external.Learners) {
+func (m *modelChecking) start(all [2]*external.Learners) {
 	var err error
-	if k.a, err = all[0].StartModel(k.Options, k.Split); !k.good(err) {
+	if m.a, err = all[0].StartModel(m.Options, m.Split); !m.good(err) {
 		return
 	}
-	if k.b, err = all[1].StartModel(k.Options, k.Split); !k.good(err) {
+	if m.b, err = all[1].StartModel(m.Options, m.Split); !m.good(err) {
 		return
 	}
-	if a, b := k.a.Fingerprint(), k.b.Fingerprint(); a != b || k.a.Sizes() != k.b.Sizes() {
-		k.wrong("two processes say %q, %+v and %q, %+v", a, k.a.Sizes(), b, k.b.Sizes())
+	if a, b := m.a.Fingerprint(), m.b.Fingerprint(); a != b || m.a.Sizes() != m.b.Sizes() {
+		m.wrong("two processes say %q, %+v and %q, %+v", a, m.a.Sizes(), b, m.b.Sizes())
 	}
-	if slices.Equal(k.a.Metrics(), k.b.Metrics()) {
-		k.good(k.Store(k.a.Metrics()))
+	if slices.Equal(m.a.Metrics(), m.b.Metrics()) {
+		m.good(m.Store(m.a.Metrics()))
 	} else {
-		k.wrong("two processes declare the metrics %+v and %+v", k.a.Metrics(), k.b.Metrics())
+		m.wrong("two processes declare the metrics %+v and %+v", m.a.Metrics(), m.b.Metrics())
 	}
-	for i := range min(k.Clients, len(k.a.Rows(0))) {
-		k.clients = append(k.clients, int32(i))
+	for i := range min(m.Clients, len(m.a.Rows(0))) {
+		m.clients = append(m.clients, int32(i))
 	}
-	k.w = make([]float64, k.a.Sizes().Values)
+	m.w = make([]float64, m.a.Sizes().Values)
 }
 
 // initial compares the values that the model starts with.
-func (k *modelChecking) initial() {
-	again := make([]float64, len(k.w))
+func (m *modelChecking) initial() {
+	again := make([]float64, len(m.w))
 	for _, x := range []struct {
 		of   *external.Model
 		seed uint64
 		into []float64
-	}{{k.a, 2, again}, {k.a, 1, k.w}, {k.a, 2, again}, {k.a, 1, again}} {
-		if !k.good(x.of.Initial(x.seed, x.into)) {
+	}{{m.a, 2, again}, {m.a, 1, m.w}, {m.a, 2, again}, {m.a, 1, again}} {
+		if !m.good(x.of.Initial(x.seed, x.into)) {
 			return
 		}
 	}
-	k.same("asked again", k.w, again)
-	if k.good(k.b.Initial(1, again)) {
-		k.same("another process", k.w, again)
+	m.same("asked again", m.w, again)
+	if m.good(m.b.Initial(1, again)) {
+		m.same("another process", m.w, again)
 	}
 }
 
 // same compares two vectors bit for bit.
-func (k *modelChecking) same(when string, want, got []float64) {
+func (m *modelChecking) same(when string, want, got []float64) {
 	for i := range want {
 		if math.Float64bits(want[i]) != math.Float64bits(got[i]) {
-			k.wrong("%s: %s is %v, and was %v", when, k.a.ValueName(i), got[i], want[i])
+			m.wrong("%s: %s is %v, and was %v", when, m.a.ValueName(i), got[i], want[i])
 			return
 		}
 	}
 }
 
 // ask asks a process for the gradient of all rows of a client.
-func (k *modelChecking) ask(of *external.Model, client int32, w []float64) (x gradient, ok bool) {
+func (m *modelChecking) ask(of *external.Model, client int32, w []float64) (x gradient, ok bool) {
 	rows := make([]int32, of.Rows(0)[client])
 	for i := range rows {
 		rows[i] = int32(i)
@@ -149,42 +150,42 @@ func (k *modelChecking) ask(of *external.Model, client int32, w []float64) (x gr
 	trained := len(w) - of.Sizes().Buffers
 	var err error
 	x.loss, err = of.Gradient(int(client), rows, w, uint64(client)+7, 1, x.g[:trained], x.g[trained:])
-	return x, k.good(err)
+	return x, m.good(err)
 }
 
 // gradients compares those of one process with those of another one, which is asked in another
 // order, and with its own after that.
-func (k *modelChecking) gradients() {
-	for _, client := range k.clients {
-		x, ok := k.ask(k.a, client, k.w)
+func (m *modelChecking) gradients() {
+	for _, client := range m.clients {
+		x, ok := m.ask(m.a, client, m.w)
 		if !ok {
 			return
 		}
-		k.base = append(k.base, x)
+		m.base = append(m.base, x)
 	}
-	for _, of := range []*external.Model{k.b, k.a} {
-		for _, client := range slices.Backward(k.clients) {
-			x, ok := k.ask(of, client, k.w)
+	for _, of := range []*external.Model{m.b, m.a} {
+		for _, client := range slices.Backward(m.clients) {
+			x, ok := m.ask(of, client, m.w)
 			if !ok {
 				return
 			}
 			when := fmt.Sprintf("client %d, asked again", client)
-			if of == k.b {
+			if of == m.b {
 				when = fmt.Sprintf("client %d in another process, asked in another order", client)
 			}
-			if was := k.base[client].loss; math.Float64bits(was) != math.Float64bits(x.loss) {
-				k.wrong("%s: the loss is %v, and was %v", when, x.loss, was)
+			if was := m.base[client].loss; math.Float64bits(was) != math.Float64bits(x.loss) {
+				m.wrong("%s: the loss is %v, and was %v", when, x.loss, was)
 			}
-			k.same(when, k.base[client].g, x.g)
+			m.same(when, m.base[client].g, x.g)
 		}
 	}
 }
 
 // slopes compares gradients with differences of losses along them. A loss may have kinks: one of
 // several distances must fit to a tenth.
-func (k *modelChecking) slopes() {
-	for _, client := range k.clients {
-		g := k.base[client].g[:len(k.w)-k.a.Sizes().Buffers]
+func (m *modelChecking) slopes() {
+	for _, client := range m.clients {
+		g := m.base[client].g[:len(m.w)-m.a.Sizes().Buffers]
 		norm := 0.0
 		for _, x := range g {
 			norm += float64(x * x)
@@ -196,11 +197,11 @@ func (k *modelChecking) slopes() {
 		for _, distance := range []float64{1e-1, 1e-2, 1e-3, 1e-4, 1e-5} {
 			var losses [2]float64
 			for side, step := range []float64{distance, -distance} {
-				w := slices.Clone(k.w)
+				w := slices.Clone(m.w)
 				for i, x := range g {
 					w[i] += float64(step * x / norm)
 				}
-				x, ok := k.ask(k.a, client, w)
+				x, ok := m.ask(m.a, client, w)
 				if !ok {
 					return
 				}
@@ -212,33 +213,34 @@ func (k *modelChecking) slopes() {
 			}
 		}
 		if !(math.Abs(found-norm) <= norm/10) {
-			k.wrong("client %d: along its gradient, the loss has the slope %.4g, and the gradient says %.4g: it must be that of the mean loss of the rows", client, found, norm)
+			m.wrong("client %d: along its gradient, the loss has the slope %.4g, and the gradient says %.4g: "+
+				"it must be that of the mean loss of the rows", client, found, norm)
 		}
 	}
 }
 
 // evaluations compares measures at the values that the model starts with, and at others: measures that
 // nothing has may be whole by chance at the first ones.
-func (k *modelChecking) evaluations() {
-	k.measures()
-	for i, x := range k.base {
-		for j, g := range x.g[:len(k.w)-k.a.Sizes().Buffers] {
-			if step := float64(k.w[j]-g) / float64(i+1); !math.IsNaN(g) && !math.IsInf(g, 0) {
-				k.w[j] = step
+func (m *modelChecking) evaluations() {
+	m.measures()
+	for i, x := range m.base {
+		for j, g := range x.g[:len(m.w)-m.a.Sizes().Buffers] {
+			if step := float64(m.w[j]-g) / float64(i+1); !math.IsNaN(g) && !math.IsInf(g, 0) {
+				m.w[j] = step
 			}
 		}
 	}
-	if len(k.part.Findings) == 0 {
-		k.measures()
+	if len(m.part.Findings) == 0 {
+		m.measures()
 	}
 }
 
 // measures compares those of clients in one request with those in one each, and of another process.
-func (k *modelChecking) measures() {
+func (m *modelChecking) measures() {
 	for part := range 3 {
 		var there []int32
-		for _, client := range k.clients {
-			if rows := k.a.Rows(part); int(client) < len(rows) && rows[client] > 0 {
+		for _, client := range m.clients {
+			if rows := m.a.Rows(part); int(client) < len(rows) && rows[client] > 0 {
 				there = append(there, client)
 			}
 		}
@@ -246,23 +248,25 @@ func (k *modelChecking) measures() {
 			continue
 		}
 		together, other := make([]mtl.Measure, len(there)), make([]mtl.Measure, len(there))
-		if !k.good(k.a.Evaluate(part, there, k.w, together)) || !k.good(k.b.Evaluate(part, there, k.w, other)) {
+		if !m.good(m.a.Evaluate(part, there, m.w, together)) || !m.good(m.b.Evaluate(part, there, m.w, other)) {
 			return
 		}
 		for i, client := range slices.Backward(there) {
 			var one [1]mtl.Measure
-			if !k.good(k.a.Evaluate(part, []int32{client}, k.w, one[:])) {
+			if !m.good(m.a.Evaluate(part, []int32{client}, m.w, one[:])) {
 				return
 			}
-			if text := fmt.Sprintf("%+v", together[i]); text != fmt.Sprintf("%+v", one[0]) || text != fmt.Sprintf("%+v", other[i]) {
-				k.wrong("client %d: measures %+v with others, %+v alone, %+v in another process", client, together[i], one[0], other[i])
+			if text := fmt.Sprintf("%+v", together[i]); text != fmt.Sprintf("%+v", one[0]) ||
+				text != fmt.Sprintf("%+v", other[i]) {
+				m.wrong("client %d: measures %+v with others, %+v alone, %+v in another process", client, together[i],
+					one[0], other[i])
 			}
 		}
 	}
 }
 
-func (k *modelChecking) end(all [2]*external.Learners) {
+func (m *modelChecking) end(all [2]*external.Learners) {
 	for _, l := range all {
-		k.good(l.Close())
+		m.good(l.Close())
 	}
 }

@@ -13,7 +13,7 @@ function chosen(key, defaults) {
 function curvesOf(report, index, preset = {}) {
   const e = report.experiments[index], f = e.figure;
   const key = `${e.name}/${preset.name || "curves"}`, id = slug(key);
-  const own = { x: f.x, y: f.y, xLog: f.x_log, yLog: f.y_log, each: false, hidden: [], ...preset };
+  const own = { x: f.x, y: f.y, xLog: f.x_log, yLog: f.y_log, band: e.band, hidden: [], ...preset };
   const c = chosen(key, own);
   const runs = report.runs.filter((r) => r.experiment === index);
   const seeds = new Set(runs.map((r) => r.seed)).size > 1;
@@ -25,7 +25,7 @@ function curvesOf(report, index, preset = {}) {
     drawn.forEach((d) => d.erase());
     const x = report.quantity(c.x, index), y = report.quantity(c.y, index), look = looks(f);
     const groups = f.panels.map((_, panel) => f.lines.map((_, k) => runs.filter((r) => r.panel === panel && r.line === k).map((r) => curveOf(r, x, y, c.xLog, c.yLog)).filter((v) => v.x.length > 0)));
-    const calmed = c.each ? [] : calm(groups, y.best, c.xLog, c.yLog);
+    const calmed = c.band === "each" ? [] : calm(groups, y.best, c.xLog, c.yLog);
     const off = f.lines.map((_, k) => runs.some((r) => r.line === k && ((c.yLog && r.column(c.y).some((v) => v <= 0)) || (c.xLog && r.count > 1 && r.column(c.x).every((v) => v <= 0)))));
     const note = (text, of) => (of.length > 0 ? el("p", { class: "quiet" }, `${text}: ${of.map((k) => f.lines[k].Label).join(", ")}.`) : null);
     notes.replaceChildren(...[note("Values up to 0, which are not on a logarithmic axis", [...off.keys()].filter((k) => off[k])),
@@ -35,10 +35,10 @@ function curvesOf(report, index, preset = {}) {
       f.lines.forEach((line, k) => {
         const curves = groups[panel][k];
         const of = { label: line.Label, look: look[k], show: !c.hidden.includes(line.Label) };
-        if (curves.length === 1 || c.each) {
+        if (curves.length === 1 || c.band === "each") {
           for (const v of curves) lines.push({ ...of, label: of.label + (curves.length > 1 ? ", seed " + v.run.seed : ""), x: v.x, y: v.y, own: calmed.includes(k) ? null : v.own, round: v.round, ends: endsOf([v], v.x, v.y), faint: curves.length > 1 });
         } else if (curves.length > 1) {
-          lines.push({ ...of, ...combine(curves, c.xLog, c.yLog) });
+          lines.push({ ...of, ...combine(curves, c.xLog, c.yLog, c.band, report.student) });
         }
       });
       const chartKey = `${key}/${panel}/${c.x}/${c.y}/${c.xLog}/${c.yLog}`;
@@ -62,11 +62,11 @@ function curvesOf(report, index, preset = {}) {
   };
   const options = (which) => report.quantities.filter((q) => q[which] && runs.some((r) => has(r, q.name))).map((q) => [q.name, q.label]);
   const controls = el("div", { class: "controls" },
-    el("span", { class: "axis" }, choice(id + "-x", "horizontal", options("x"), c.x, change("x")), tick(id + "-x-log", "logarithmic", c.xLog, change("xLog"))),
-    el("span", { class: "axis" }, choice(id + "-y", "vertical", options("y"), c.y, change("y")), tick(id + "-y-log", "logarithmic", c.yLog, change("yLog"))),
-    seeds ? choice(id + "-seeds", "seeds", [["false", "mean and range"], ["true", "each"]], String(c.each), (v) => change("each")(v === "true")) : null);
+    el("span", { class: "axis" }, choice(id + "-y", "show", options("y"), c.y, change("y")), tick(id + "-y-log", "log", c.yLog, change("yLog"))),
+    el("span", { class: "axis" }, choice(id + "-x", "against", options("x"), c.x, change("x")), tick(id + "-x-log", "log", c.xLog, change("xLog"))),
+    seeds ? choice(id + "-band", "band", [["se", "standard error"], ["ci", "95 % interval"], ["range", "lowest to highest"], ["none", "none"], ["each", "each seed"]], c.band, change("band")) : null);
   paint();
-  return { element: el("div", { class: "curves" }, controls, legend, place, notes), arrive: () => drawn.forEach(arrive), erase: () => drawn.forEach((d) => d.erase()) };
+  return { element: el("div", { class: "curves" }, controls, place, legend, notes), arrive: () => drawn.forEach(arrive), erase: () => drawn.forEach((d) => d.erase()) };
 }
 
 // has reports whether a run records a quantity.

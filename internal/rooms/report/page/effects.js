@@ -91,5 +91,7 @@ function panelOf(axis, lines, at, measure, range, log) {
 // tableOfEffects returns the numbers of a panel.
 function tableOfEffects(axis, lines, measure) {
   const rows = lines.flatMap((g) => g.points.map((p) => [g.label ? `${p.label}, ${g.label}` : p.label, p.mean === null ? (p.runs > 0 && measure.target && p.missed > 0 ? "never" : none) : meanText(p, measure.scale, 4), known(p.error) ? "± " + amount(p.error, measure.scale, 2) : none, counted(p, measure.target)]));
-  return table([axis.name, "mean", "two standard errors", "runs"], rows, `${capital(measure.text)} by ${axis.name}`);
+  const caption = `${capital(measure.text)} by ${axis.name}`;
+  return scrolled(caption, el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, [axis.name, "mean", "two standard errors", "runs"].map((h) => el("th", { scope: "col" }, h)))),
+    el("tbody", {}, rows.map(([label, ...cells]) => el("tr", {}, el("th", { scope: "row" }, label), cells.map((c) => el("td", {}, c)))))));
 }

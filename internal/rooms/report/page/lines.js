@@ -1,5 +1,4 @@
-// Lines of a chart: single runs, or the mean and the range over the seeds as in package
-// plots.
+// Lines of a chart: single runs, or the mean over the seeds and a band as in package plots.
 
 const maxPlaces = 600; // points of a mean
 
@@ -79,7 +78,7 @@ function calm(groups, best, xLog, yLog) {
   const onX = xLog ? logarithm : identity, onY = yLog ? logarithm : identity;
   let low = Infinity, high = -Infinity;
   for (const c of groups.flat(2)) for (const v of c.y) { low = Math.min(low, onY.to(v)); high = Math.max(high, onY.to(v)); }
-  const found = [...(groups[0] || []).keys()].filter((k) => groups.some((lines) => lines[k].length > 0 && jumps(combine(lines[k], xLog, yLog), onX, onY, high - low)));
+  const found = [...(groups[0] || []).keys()].filter((k) => groups.some((lines) => lines[k].length > 0 && jumps(combine(lines[k], xLog, yLog, "none"), onX, onY, high - low)));
   for (const k of found) {
     for (const c of groups.flatMap((lines) => lines[k])) {
       for (let i = 1; i < c.y.length; i++) if (best * (c.y[i] - c.y[i - 1]) < 0) c.y[i] = c.y[i - 1];
@@ -96,10 +95,10 @@ function endsOf(curves, x, y) {
   }).filter((e) => e.x <= x[x.length - 1]);
 }
 
-// combine returns the mean, lowest and highest values of curves; on a logarithmic axis, the
-// geometric mean. A run that reached its target keeps its last value; the first of the others ends
+// combine returns the mean of curves and a band around it; on a logarithmic axis, the geometric mean. student has half
+// of the 95 % confidence interval in standard errors, by the number of runs. A run that reached its target keeps its last value; the first of the others ends
 // the line.
-function combine(curves, xLog, yLog) {
+function combine(curves, xLog, yLog, band, student) {
   const onX = xLog ? logarithm : identity, onY = yLog ? logarithm : identity;
   let first = -Infinity, last = -Infinity;
   for (const c of curves) {
@@ -121,16 +120,25 @@ function combine(curves, xLog, yLog) {
   }
   places.forEach((x, i) => {
     let sum = 0, low = Infinity, high = -Infinity;
+    const values = [];
     for (const c of curves) {
       const at = before(c.x, x);
-      sum += onY.to(c.y[at]);
-      for (let k = at; k === at || (k < c.x.length && c.x[k] < places[i + 1]); k++) { // the band contains what is between places
+      values.push(onY.to(c.y[at]));
+      sum += values[values.length - 1];
+      for (let k = at; k === at || (k < c.x.length && c.x[k] < places[i + 1]); k++) { // the range contains what is between places
         low = Math.min(low, onY.to(c.y[k]));
         high = Math.max(high, onY.to(c.y[k]));
       }
     }
+    const n = curves.length, mean = sum / n;
+    if (band !== "range") {
+      const se = n > 1 ? Math.sqrt(values.reduce((s, v) => s + (v - mean) ** 2, 0) / (n - 1) / n) : 0;
+      const by = { se, ci: se * (student?.[n] ?? 1.96), none: 0 }[band];
+      low = mean - by;
+      high = mean + by;
+    }
     line.x.push(x);
-    line.y.push(onY.from(sum / curves.length));
+    line.y.push(onY.from(mean));
     line.low.push(onY.from(low));
     line.high.push(onY.from(high));
   });

@@ -1,26 +1,70 @@
 // The page: its content, light and dark, print, and updates from a server.
 
-const main = document.getElementById("main");
-let report = null, shown = [];
+let report = null, live = [];
+
+// charts are what the script makes: by the attribute data-chart of an element, its content, and methods that must be called after
+// it is added to the page and before it is removed.
+const charts = {
+  copy: copyOf, curves: curvesOf, "against-energy": (r, i) => curvesOf(r, i, againstEnergy(r, i)),
+  energy: energyOf, left: leftOf, paths: pathsOf, rounds: roundsOf, sweep: sweepOf,
+};
 
 // compose displays the report, again after each change. It preserves the selections of the
 // reader, the scroll position and the focus.
-function compose() {
-  const focus = document.activeElement?.id, open = [...document.querySelectorAll("details[open]")].map((d) => d.id);
-  const height = main.offsetHeight;
-  main.style.minHeight = height + "px"; // prevents a jump of the page
-  for (const s of shown) s.live.forEach((l) => l.erase());
+function compose(changed) {
+  const page = document.getElementById("page"), focus = document.activeElement?.id, open = [...document.querySelectorAll("details[open]")].map((d) => d.id);
+  page.style.minHeight = page.offsetHeight + "px"; // prevents a jump of the page
+  live.forEach((l) => l.erase());
+  live = [];
   waiting.clear();
   watch.disconnect();
-  shown = sections(report);
+  if (changed && report.page) page.innerHTML = report.page;
   document.title = `${report.name} · fedsim`;
-  document.getElementById("top").replaceChildren(...opening(report).filter(Boolean), themeButton());
-  document.getElementById("contents").replaceChildren(...shown.map((s) => el("a", { href: "#" + s.id }, s.title)));
-  main.replaceChildren(...shown.map((s) => s.element));
+  document.getElementById("theme")?.remove();
+  document.getElementById("top").append(themeButton());
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  for (const s of shown) s.live.forEach((l) => l.arrive());
-  main.style.minHeight = "";
+  for (const place of document.querySelectorAll("[data-chart]")) {
+    const made = charts[place.dataset.chart](report, Number(place.dataset.experiment), place.dataset);
+    place.replaceChildren(...[made?.element || made].flat().filter(Boolean));
+    if (made?.arrive) live.push(made);
+  }
+  menus();
+  live.forEach((l) => l.arrive());
+  page.style.minHeight = "";
   if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+}
+
+// menus shows the experiment of the selected tab and the comparison of the selected target of each experiment.
+function menus() {
+  const c = chosen("menus", { tab: 0 });
+  const update = () => {
+    const several = document.querySelector("[data-tab]") !== null;
+    for (const b of document.querySelectorAll("[data-tab]")) b.setAttribute("aria-pressed", String(Number(b.dataset.tab) === c.tab));
+    for (const e of document.querySelectorAll(".experiment")) e.hidden = several && Number(e.dataset.of) !== c.tab;
+    for (const s of document.querySelectorAll("[data-shows]")) {
+      for (const d of document.querySelectorAll(`[data-shown^="${s.dataset.shows}/"]`)) d.hidden = d.dataset.shown !== `${s.dataset.shows}/${s.value}`;
+    }
+  };
+  for (const b of document.querySelectorAll("[data-tab]")) b.onclick = () => { c.tab = Number(b.dataset.tab); update(); };
+  for (const s of document.querySelectorAll("[data-shows]")) {
+    if (c[s.id]) s.value = c[s.id];
+    s.onchange = () => { c[s.id] = s.value; update(); };
+  }
+  update();
+}
+
+// copyOf returns a button that copies the scenario.
+function copyOf() {
+  const status = el("span", { role: "status" }), toml = document.getElementById("toml");
+  return [el("button", { type: "button", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(toml.textContent);
+      status.textContent = " copied";
+    } catch {
+      getSelection().selectAllChildren(toml);
+      status.textContent = " selected: copy it with the keyboard";
+    }
+  } }, "Copy"), status];
 }
 
 // Light or dark: the setting of the system, until the reader selects one.
@@ -50,6 +94,7 @@ let onScreen = null;
 addEventListener("beforeprint", () => {
   onScreen = theme;
   setTheme("light");
+  for (const d of document.querySelectorAll("details.part:not([open]), details.messages:not([open])")) { d.open = true; d.dataset.folded = ""; }
   document.documentElement.classList.add("printing"); // the width of paper, before the charts are drawn
   if (report) compose();
   drawAll();
@@ -57,6 +102,7 @@ addEventListener("beforeprint", () => {
 addEventListener("afterprint", () => {
   setTheme(onScreen || "auto");
   document.documentElement.classList.remove("printing");
+  for (const d of document.querySelectorAll("[data-folded]")) { d.open = false; delete d.dataset.folded; }
   if (report) compose();
 });
 
@@ -69,7 +115,7 @@ function say(text) {
 
 async function show(text) {
   report = await read(text);
-  compose();
+  compose(true);
 }
 
 // follow displays the report of a server and updates it after each change.

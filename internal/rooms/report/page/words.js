@@ -56,17 +56,8 @@ function amount(v, units, digits = 4) {
 }
 
 const percent = (v) => (known(v) ? (100 * v).toFixed(v < 0.0995 ? 1 : 0) + " %" : none);
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const plural = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many || one + "s");
-
-// clock formats seconds of real time.
-function clock(s) {
-  if (!known(s)) return none;
-  if (s < 60) return figure(s, 3) + " s";
-  const seconds = Math.round(s), minutes = Math.round(s / 60);
-  if (seconds < 3600) return Math.floor(seconds / 60) + " min " + (seconds % 60) + " s";
-  if (minutes >= 72 * 60) return Math.round(minutes / (24 * 60)) + " days";
-  return Math.floor(minutes / 60) + " h " + (minutes % 60) + " min";
-}
 
 // choice returns a labeled selection; options are [value, text].
 function choice(id, label, options, value, change) {

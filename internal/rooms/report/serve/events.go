@@ -24,7 +24,8 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-s.slots }()
 	default:
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, fmt.Sprintf("%d pages are connected: close one or retry later", maxListeners), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d pages are connected: close one or retry later", maxListeners),
+			http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

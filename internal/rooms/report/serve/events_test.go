@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fedsim/internal/rooms/report"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -29,17 +30,9 @@ import (
 // unless it stops promptly and without an error.
 func served(t *testing.T, dir string) (url string, stop func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !Loopback(l) {
-		t.Error("127.0.0.1 is not a loopback address")
-	}
-	s, err := New(Directory(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
+	expect.That(t, Loopback(l), "127.0.0.1 is not a loopback address")
+	s := expect.Value(New(Directory(dir)))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(ctx, l) }()
@@ -47,9 +40,7 @@ func served(t *testing.T, dir string) (url string, stop func()) {
 		cancel()
 		select {
 		case err := <-ended:
-			if err != nil {
-				t.Error(err)
-			}
+			expect.That(t, err == nil, "%v", err)
 		case <-time.After(20 * time.Second):
 			t.Error("the server does not stop")
 		}
@@ -59,13 +50,8 @@ func served(t *testing.T, dir string) (url string, stop func()) {
 // listen returns the events until the server ends them, as "name phase".
 func listen(t *testing.T, url string) <-chan string {
 	t.Helper()
-	r, err := http.Get(url + "events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.StatusCode != 200 {
-		t.Fatal(r.Status)
-	}
+	r := expect.Value(http.Get(url + "events"))(t)
+	expect.Must(t, r.StatusCode == 200, "%v", r.Status)
 	events := make(chan string, 1000)
 	go func() {
 		defer close(events)
@@ -85,19 +71,11 @@ func listen(t *testing.T, url string) <-chan string {
 
 func fetch(t *testing.T, url string) (status int, r report.Report) {
 	t.Helper()
-	response, err := http.Get(url + "data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := expect.Value(http.Get(url + "data"))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := expect.Value(io.ReadAll(response.Body))(t)
 	if response.StatusCode == 200 {
-		if err := json.Unmarshal(text, &r); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(text, &r))
 	}
 	return response.StatusCode, r
 }
@@ -117,9 +95,7 @@ func TestFollowsRun(t *testing.T) {
 				if seen = append(seen, e); e == want {
 					return seen
 				}
-				if !ok {
-					t.Fatalf("the events ended after %v", seen)
-				}
+				expect.Must(t, ok, "the events ended after %v", seen)
 			case <-late:
 				t.Fatalf("%q is missing: %v", want, seen)
 			}
@@ -137,11 +113,10 @@ func TestFollowsRun(t *testing.T) {
 			if _, r = fetch(t, url); len(r.Runs) == 2 && r.Rows == 9+6 { // the first run, and rounds 0 to 5
 				break
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%d runs with %d rows: must be 2 with 15", len(r.Runs), r.Rows)
-			}
+			expect.Must(t, !time.Now().After(deadline), "%d runs with %d rows: must be 2 with 15", len(r.Runs), r.Rows)
 		}
-		if r.State != rundir.Running || r.Expected != 2 || r.Runs[0].Status != results.Done || r.Runs[1].Status != results.UnderWay {
+		if r.State != rundir.Running || r.Expected != 2 || r.Runs[0].Status != results.Done ||
+			r.Runs[1].Status != results.UnderWay {
 			t.Errorf("during the run: %s, %+v", r.State, r.Runs)
 		}
 		close(p.proceed)
@@ -151,9 +126,7 @@ func TestFollowsRun(t *testing.T) {
 			t.Errorf("events %v: the last one must follow the change", seen)
 		}
 		for _, e := range seen[:max(0, len(seen)-2)] {
-			if e != "changed writing" {
-				t.Errorf("events %v", seen)
-			}
+			expect.That(t, e == "changed writing", "events %v", seen)
 		}
 		if status, r := fetch(t, url); status != 200 || r.State != rundir.Complete || r.Rows != 18 {
 			t.Errorf("after the run: status %d, %s, %d rows", status, r.State, r.Rows)
@@ -172,10 +145,7 @@ func TestEventInterval(t *testing.T) {
 	dir := finishedRun(t)
 	manifest := filepath.Join(dir, "manifest.json")
 	synctest.Test(t, func(t *testing.T) {
-		s, err := New(Directory(dir))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := expect.Value(New(Directory(dir)))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		go s.watch.run(ctx, s.data.interval)
 		start := time.Now()
@@ -184,9 +154,8 @@ func TestEventInterval(t *testing.T) {
 		go s.serveEvents(listener, r)
 		touch := func(i int) {
 			when := time.Unix(int64(1e9+i), 0)
-			if err := os.Chtimes(manifest, when, when); err != nil {
-				t.Error(err)
-			}
+			err := os.Chtimes(manifest, when, when)
+			expect.That(t, err == nil, "%v", err)
 		}
 		synctest.Wait()
 		for i := range 25 { // 2.5 s of changes
@@ -194,7 +163,8 @@ func TestEventInterval(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		time.Sleep(20 * time.Second)
-		want := []string{"0.0 retry finished", "0.2 changed finished", "1.2 changed finished", "2.2 changed finished", "3.2 changed finished", "15.0 comment"}
+		want := []string{"0.0 retry finished", "0.2 changed finished", "1.2 changed finished", "2.2 changed finished",
+			"3.2 changed finished", "15.0 comment"}
 		if d := cmp.Diff(want, listener.take()); d != "" {
 			t.Error(d)
 		}
@@ -281,38 +251,27 @@ func kinds(text string) string {
 
 // The number of listeners is limited; a listener that disconnects frees its slot.
 func TestMaxListeners(t *testing.T) {
-	s, err := New(Directory(finishedRun(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(New(Directory(finishedRun(t))))(t)
 	server := httptest.NewServer(s)
 	defer server.Close()
 	defer close(s.closed)
 	open := func() *http.Response {
-		r, err := http.Get(server.URL + "/events")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := expect.Value(http.Get(server.URL + "/events"))(t)
 		return r
 	}
 	var all []*http.Response
 	for range maxListeners {
 		r := open()
-		if r.StatusCode != 200 {
-			t.Fatal(r.Status)
-		}
+		expect.Must(t, r.StatusCode == 200, "%v", r.Status)
 		all = append(all, r)
 	}
 	if r := open(); r.StatusCode != 503 || r.Header.Get("Retry-After") == "" {
 		t.Errorf("one too many: %s", r.Status)
 	}
-	if err := all[0].Body.Close(); err != nil {
-		t.Error(err)
-	}
+	err := all[0].Body.Close()
+	expect.That(t, err == nil, "%v", err)
 	for deadline := time.Now().Add(20 * time.Second); open().StatusCode != 200; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the slot of a closed connection is not free")
-		}
+		expect.Must(t, !time.Now().After(deadline), "the slot of a closed connection is not free")
 	}
 }
 
@@ -327,27 +286,22 @@ func TestStop(t *testing.T) {
 		for range 10 {
 			all = append(all, listen(t, url))
 		}
-		silent, err := net.Dial("tcp", strings.Trim(strings.TrimPrefix(url, "http://"), "/"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		silent := expect.Value(net.Dial("tcp", strings.Trim(strings.TrimPrefix(url, "http://"), "/")))(t)
 		if e := <-all[9]; e != "finished finished" {
 			t.Errorf("the first event is %q", e)
 		}
 		stop()
 		for _, events := range all {
 			for e := range events {
-				if e != "finished finished" {
-					t.Errorf("event %q", e)
-				}
+				expect.That(t, e == "finished finished", "event %q", e)
 			}
 		}
-		if err := silent.Close(); err != nil {
-			t.Error(err)
-		}
+		err := silent.Close()
+		expect.That(t, err == nil, "%v", err)
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; time.Sleep(
+		10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			text := make([]byte, 1<<16)
 			t.Fatalf("%d goroutines, were %d:\n%s", runtime.NumGoroutine(), before, text[:runtime.Stack(text, true)])
@@ -356,27 +310,13 @@ func TestStop(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
-	all, err := net.Listen("tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := expect.Value(net.Listen("tcp", ":0"))(t)
 	defer all.Close()
-	if Loopback(all) || !strings.HasPrefix(URL(all), "http://localhost:") {
-		t.Errorf("%s at %s", all.Addr(), URL(all))
-	}
-	s, err := New(Directory(filepath.Join(t.TempDir(), "x")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Serve(t.Context(), l); err == nil {
-		t.Error("Serve succeeds on a closed listener")
-	}
+	expect.That(t, !Loopback(all) && strings.HasPrefix(URL(all), "http://localhost:"), "%s at %s", all.Addr(), URL(all))
+	s := expect.Value(New(Directory(filepath.Join(t.TempDir(), "x"))))(t)
+	expect.NoError(t, l.Close())
+	err := s.Serve(t.Context(), l)
+	expect.That(t, err != nil, "Serve succeeds on a closed listener")
 }

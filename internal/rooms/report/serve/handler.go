@@ -18,7 +18,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if !s.allowed(r.Host) {
-		http.Error(w, "unknown host "+printable(r.Host)+": open the address that fedsim serve printed", http.StatusMisdirectedRequest)
+		http.Error(w, "unknown host "+printable(r.Host)+": open the address that fedsim report --live printed",
+			http.StatusMisdirectedRequest)
 		return
 	}
 	var handler func(http.ResponseWriter, *http.Request)

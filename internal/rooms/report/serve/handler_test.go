@@ -15,16 +15,14 @@ import (
 	"testing"
 
 	"fedsim/internal/rooms/report"
+	"fedsim/internal/tools/expect"
 	"fedsim/results/rundir"
 )
 
 // newServer returns a server without a listener, for ask.
 func newServer(t *testing.T, dir string) *Server {
 	t.Helper()
-	s, err := New(Directory(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := expect.Value(New(Directory(dir)))(t)
 	s.hosts = loopbackHosts(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})
 	return s
 }
@@ -46,10 +44,7 @@ func ask(s *Server, method, target string, headers ...string) *http.Response {
 
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := expect.Value(io.ReadAll(r.Body))(t)
 	return string(b)
 }
 
@@ -57,14 +52,11 @@ func body(t *testing.T, r *http.Response) string {
 func TestHeaders(t *testing.T) {
 	s := newServer(t, finishedRun(t))
 	var page strings.Builder
-	policy, err := report.Live(&page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{"default-src 'none'", "script-src 'sha256-", "style-src 'sha256-", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
-		if !strings.Contains(policy, part) || strings.Contains(policy, "unsafe") {
-			t.Errorf("the page's policy is %s: must have %s", policy, part)
-		}
+	policy := expect.Value(report.Live(&page))(t)
+	for _, part := range []string{"default-src 'none'", "script-src 'sha256-", "style-src 'sha256-",
+		"connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"} {
+		expect.That(t, strings.Contains(policy, part) && !strings.Contains(policy, "unsafe"),
+			"the page's policy is %s: must have %s", policy, part)
 	}
 	none := "default-src 'none'; frame-ancestors 'none'"
 	for _, x := range []struct {
@@ -86,27 +78,22 @@ func TestHeaders(t *testing.T) {
 		{"GET", "/data", []string{"Host", "evil.example:8080"}, 421, "text/plain; charset=utf-8", none},
 	} {
 		r := ask(s, x.method, x.target, x.headers...)
-		if r.StatusCode != x.status {
-			t.Errorf("%s %s: status %d, must be %d: %s", x.method, x.target, r.StatusCode, x.status, body(t, r))
-		}
+		expect.That(t, r.StatusCode == x.status,
+			"%s %s: status %d, must be %d: %s", x.method, x.target, r.StatusCode, x.status, body(t, r))
 		for name, want := range map[string]string{
 			"Content-Type": x.kind, "Content-Security-Policy": x.policy, "X-Content-Type-Options": "nosniff",
 			"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin", "Access-Control-Allow-Origin": "",
 		} {
-			if got := r.Header.Get(name); got != want {
-				t.Errorf("%s %s: %s is %q, must be %q", x.method, x.target, name, got, want)
-			}
+			got := r.Header.Get(name)
+			expect.That(t, got == want, "%s %s: %s is %q, must be %q", x.method, x.target, name, got, want)
 		}
 		if got := r.Header.Get("Cache-Control"); got != "no-cache" && got != "no-store" {
 			t.Errorf("%s %s may be cached: %q", x.method, x.target, got)
 		}
-		if x.status == 405 && r.Header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("%s %s: Allow is %q", x.method, x.target, r.Header.Get("Allow"))
-		}
-		if x.method == "HEAD" && body(t, r) != "" {
-			t.Errorf("HEAD %s has a body", x.target)
-		}
+		expect.That(t, x.status != 405 || r.Header.Get("Allow") == "GET, HEAD",
+			"%s %s: Allow is %q", x.method, x.target, r.Header.Get("Allow"))
+		expect.That(t, x.method != "HEAD" || body(t, r) == "", "HEAD %s has a body", x.target)
 	}
 	if got := body(t, ask(s, "GET", "/")); got != page.String() {
 		t.Errorf("the page differs from that of package report: %.80q", got)
@@ -154,27 +141,20 @@ func TestServesNoFiles(t *testing.T) {
 	defer server.Close()
 	s.hosts = nil
 	for _, target := range []string{
-		"/../secret", "/%2e%2e/secret", "/..%2fsecret", "/data/../../secret", "/data/../manifest.json", "/./data/../secret", "//secret", "/data/", "/data%00",
-		"/manifest.json", "/.unfinished/progress.jsonl", "/scenario.toml", "/figures/", "/..\\secret", "/%5c..%5csecret", "/" + dir + "/manifest.json",
+		"/../secret", "/%2e%2e/secret", "/..%2fsecret", "/data/../../secret", "/data/../manifest.json",
+		"/./data/../secret", "//secret", "/data/", "/data%00", "/manifest.json", "/.unfinished/run.log",
+		"/scenario.toml", "/figures/", "/..\\secret", "/%5c..%5csecret", "/" + dir + "/manifest.json",
 		"http://127.0.0.1/../secret", "/DATA", "/index.html", "*",
 	} {
-		c, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(c, "GET "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		response, err := io.ReadAll(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := string(response); !strings.HasPrefix(text, "HTTP/1.1 404 ") && !strings.HasPrefix(text, "HTTP/1.1 400 ") || strings.Contains(text, "SECRET") || strings.Contains(text, "event_hash") {
+		c := expect.Value(net.Dial("tcp", server.Listener.Addr().String()))(t)
+		expect.Value(io.WriteString(c, "GET "+target+" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))(t)
+		response := expect.Value(io.ReadAll(c))(t)
+		if text := string(response); !strings.HasPrefix(text, "HTTP/1.1 404 ") && !strings.HasPrefix(text,
+			"HTTP/1.1 400 ") || strings.Contains(text, "SECRET") || strings.Contains(text, "event_hash") {
 			t.Errorf("%s: %s", target, text)
 		}
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		err := c.Close()
+		expect.That(t, err == nil, "%v", err)
 	}
 }
 
@@ -183,22 +163,17 @@ func TestLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need privileges on Windows")
 	}
-	for _, name := range []string{"scenario.toml", "manifest.json", "rounds.csv", ".unfinished", "tables", "tables/a"} {
+	for _, name := range []string{"scenario.toml", "manifest.json", "rounds.parquet", ".unfinished", "tables",
+		"tables/a"} {
 		dir := finishedRun(t)
 		outside := filepath.Join(filepath.Dir(dir), "outside")
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
 		err := os.Rename(filepath.Join(dir, name), outside)
 		if errors.Is(err, os.ErrNotExist) {
 			err = os.Mkdir(outside, 0o777)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(outside, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
+		expect.NoError(t, os.Symlink(outside, filepath.Join(dir, name)))
 		s := newServer(t, dir)
 		r := ask(s, "GET", "/data")
 		if text := body(t, r); r.StatusCode != 500 || !strings.Contains(text, "the link "+name+" leads out of it") {
@@ -208,14 +183,10 @@ func TestLinks(t *testing.T) {
 	dir := finishedRun(t)
 	// Other links are ignored, even if they are broken.
 	for _, nowhere := range []string{"/nowhere", "nowhere", "../../nowhere"} {
-		if err := os.Symlink(nowhere, filepath.Join(dir, "mine-"+strings.ReplaceAll(nowhere, "/", "-"))); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.Symlink(nowhere, filepath.Join(dir, "mine-"+strings.ReplaceAll(nowhere, "/", "-"))))
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Symlink(dir, link))
 	if r := ask(newServer(t, link), "GET", "/data"); r.StatusCode != 200 {
 		t.Errorf("status %d: %s", r.StatusCode, body(t, r))
 	}
@@ -235,26 +206,20 @@ func TestData(t *testing.T) {
 	}
 
 	packed := ask(s, "GET", "/data", "Accept-Encoding", "br, gzip;q=0.8")
-	if packed.Header.Get("Content-Encoding") != "gzip" || packed.Header.Get("Vary") != "Accept-Encoding" {
-		t.Fatalf("headers %v", packed.Header)
-	}
-	zip, err := gzip.NewReader(packed.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(t, packed.Header.Get("Content-Encoding") == "gzip" && packed.Header.Get("Vary") == "Accept-Encoding",
+		"headers %v", packed.Header)
+	zip := expect.Value(gzip.NewReader(packed.Body))(t)
 	if got, err := io.ReadAll(zip); err != nil || string(got) != want {
 		t.Errorf("unpacked: %.80q (%v)", got, err)
 	}
 	for _, refused := range []string{"gzip;q=0", "gzip; q=0.000", "br", "xgzip", ""} {
-		if r := ask(s, "GET", "/data", "Accept-Encoding", refused); r.Header.Get("Content-Encoding") != "" {
-			t.Errorf("gzipped for Accept-Encoding %q", refused)
-		}
+		r := ask(s, "GET", "/data", "Accept-Encoding", refused)
+		expect.That(t, r.Header.Get("Content-Encoding") == "", "gzipped for Accept-Encoding %q", refused)
 	}
 
 	tag := plain.Header.Get("ETag")
-	if tag == "" || tag == packed.Header.Get("ETag") {
-		t.Errorf("tags %q and %q: must differ", tag, packed.Header.Get("ETag"))
-	}
+	expect.That(t, tag != "" && tag != packed.Header.Get("ETag"),
+		"tags %q and %q: must differ", tag, packed.Header.Get("ETag"))
 	if r := ask(s, "GET", "/data", "If-None-Match", tag); r.StatusCode != 304 || body(t, r) != "" {
 		t.Errorf("status %d for a matching tag", r.StatusCode)
 	}
@@ -275,12 +240,11 @@ func TestNoRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs", "x")
 	for range 2 {
 		r := ask(newServer(t, dir), "GET", "/data")
-		if text := body(t, r); r.StatusCode != 202 || text != dir+": no run yet; this page shows the run when it starts\n" {
+		if text := body(t, r); r.StatusCode != 202 ||
+			text != dir+": no run yet; this page shows the run when it starts\n" {
 			t.Errorf("status %d: %s", r.StatusCode, text)
 		}
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(dir, 0o777))
 	}
 	s := newServer(t, dir)
 	write(t, filepath.Join(dir, "mine"), "")
@@ -288,8 +252,7 @@ func TestNoRun(t *testing.T) {
 		t.Errorf("status %d", r.StatusCode)
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "mine")} {
-		if _, err := New(Directory(path)); !errors.Is(err, rundir.ErrForeign) {
-			t.Errorf("%s: %v", path, err)
-		}
+		_, err := New(Directory(path))
+		expect.That(t, errors.Is(err, rundir.ErrForeign), "%s: %v", path, err)
 	}
 }

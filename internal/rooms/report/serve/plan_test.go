@@ -11,6 +11,7 @@ import (
 	"fedsim/internal/rooms/clusters/plan"
 	"fedsim/internal/rooms/clusters/work"
 	"fedsim/internal/rooms/report"
+	"fedsim/internal/tools/expect"
 	"fedsim/results"
 	"fedsim/results/rundir"
 )
@@ -20,53 +21,38 @@ import (
 func TestServesPlan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plan")
 	s, err := scenario.Parse("x.toml", []byte(source), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	p, err := plan.New(t.Context(), s, plan.Options{Version: "v", Command: []string{"fedsim", "run", "x.toml"}})
 	if err == nil {
 		err = p.Write(dir, s)
 	}
-	if err != nil || len(p.Groups()) != 2 {
-		t.Fatalf("%d groups, %v", len(p.Groups()), err)
-	}
+	expect.Must(t, err == nil && len(p.Groups()) == 2, "%d groups, %v", len(p.Groups()), err)
 	d, err := work.Open(dir, "v")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	now := time.Now()
 	from := PlanSource(d.View(func() time.Time { now = now.Add(2 * time.Second); return now }))
 	server, err := New(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	versions := map[string]bool{}
 	look := func(groups work.Counts, status rundir.Status, runs ...results.Status) {
 		t.Helper()
 		info, err := from.Stat()
-		if err != nil || info.Status != status || versions[info.Version] {
-			t.Errorf("%+v, %v: must be %s with a new version", info, err, status)
-		}
+		expect.That(t, err == nil && info.Status == status && !versions[info.Version],
+			"%+v, %v: must be %s with a new version", info, err, status)
 		versions[info.Version] = true
 		if again, err := from.Stat(); again != info || err != nil {
 			t.Errorf("%+v, then %+v (%v)", info, again, err)
 		}
-		var got struct {
-			report.Report
-			Plan work.State `json:"plan"`
-		}
+		got := report.Report{Plan: new(work.State)}
 		r := ask(server, "GET", "/data")
 		text := body(t, r)
 		if err := json.Unmarshal([]byte(text), &got); r.StatusCode != 200 || err != nil {
 			t.Fatalf("status %d, %v: %.200s", r.StatusCode, err, text)
 		}
-		if got.Plan.Groups != groups || got.Expected != 2 || len(got.Runs) != len(runs) {
-			t.Fatalf("%+v, %d runs: must be %+v, %d", got.Plan, len(got.Runs), groups, len(runs))
-		}
+		expect.Must(t, got.Plan.(*work.State).Groups == groups && got.Expected == 2 && len(got.Runs) == len(runs),
+			"%+v, %d runs: must be %+v, %d", got.Plan, len(got.Runs), groups, len(runs))
 		for i, want := range runs {
-			if got.Runs[i].Status != want {
-				t.Errorf("run %d is %s, must be %s", i, got.Runs[i].Status, want)
-			}
+			expect.That(t, got.Runs[i].Status == want, "run %d is %s, must be %s", i, got.Runs[i].Status, want)
 		}
 	}
 	look(work.Counts{Total: 2, Waiting: 2}, rundir.Writing)
@@ -77,9 +63,7 @@ func TestServesPlan(t *testing.T) {
 	run := startTo(t, attempt, false, (*rundir.Writer).Suspend)
 	<-run.reached
 	claim := filepath.Join(dir, "claims", id+".json")
-	if err := os.Mkdir(filepath.Dir(claim), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, os.Mkdir(filepath.Dir(claim), 0o777))
 	write(t, claim, `{"worker": "w", "host": "h"}`)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		if r, err := from.Read(); err == nil && len(r.Runs) == 2 && r.Rows == 9+6 {
@@ -95,12 +79,8 @@ func TestServesPlan(t *testing.T) {
 	write(t, claim, `{"worker": "w", "host": "h", "ended": true}`)
 	look(work.Counts{Total: 2, Waiting: 1, Stopped: 1}, rundir.Writing, results.Done, results.Done)
 	for i, g := range p.Groups() {
-		if err := os.MkdirAll(filepath.Dir(d.DoneDir(id)), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.CopyFS(d.DoneDir(g.ID), os.DirFS(attempt)); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, os.MkdirAll(filepath.Dir(d.DoneDir(id)), 0o777))
+		expect.NoError(t, os.CopyFS(d.DoneDir(g.ID), os.DirFS(attempt)))
 		if i == 0 {
 			look(work.Counts{Total: 2, Done: 1, Stopped: 1}, rundir.Writing, results.Done, results.Done)
 		}

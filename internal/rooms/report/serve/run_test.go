@@ -10,6 +10,7 @@ import (
 	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/report"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 	"fedsim/internal/tools/recordtest"
 	"fedsim/results"
@@ -24,7 +25,7 @@ features = 4
 rows_min = 8
 rows_max = 12
 [problem]
-optimum_sweeps = 0
+optimum.when = "never"
 [run]
 rounds = 8
 seeds = [1, 2]
@@ -41,27 +42,19 @@ type pausedRun struct {
 // startRun starts a run in dir, which ends at the latest with the test.
 func startRun(t *testing.T, dir string, force bool) *pausedRun {
 	t.Helper()
-	return startTo(t, dir, force, func(w *rundir.Writer) error { return w.Finish(rundir.Complete, rundir.End{At: time.Now()}) })
+	return startTo(t, dir, force,
+		func(w *rundir.Writer) error { return w.Finish(rundir.Complete, rundir.End{At: time.Now()}) })
 }
 
 // startTo starts a run that end ends.
 func startTo(t *testing.T, dir string, force bool, end func(*rundir.Writer) error) *pausedRun {
 	t.Helper()
-	s, err := scenario.Parse("x.toml", []byte(source), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := s.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := rundir.Create(dir, force, rundir.About{
+	s := expect.Value(scenario.Parse("x.toml", []byte(source), nil))(t)
+	text := expect.Value(s.Resolved())(t)
+	w := expect.Value(rundir.Create(dir, force, rundir.About{
 		Version: "test", Command: []string{"fedsim", "run", "x.toml"}, Seeds: s.Settings.Run.Seeds, Scenario: text,
 		Targets: s.Settings.Run.Targets, Started: time.Now(), Runs: experiment.Total(s.Experiments),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	p := &pausedRun{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	go func() {
 		defer close(p.ended)
@@ -76,9 +69,7 @@ func startTo(t *testing.T, dir string, force bool, end func(*rundir.Writer) erro
 				}
 			}},
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		expect.That(t, err == nil, "%v", err)
 		if err := end(w); err != nil {
 			t.Error(err)
 		}
@@ -107,14 +98,9 @@ func finishedRun(t *testing.T) string {
 // encoded returns the expected data of a directory.
 func encoded(t *testing.T, dir string) string {
 	t.Helper()
-	r, err := report.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := expect.Value(report.Read(dir))(t)
 	var b bytes.Buffer
-	if err := report.Encode(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, report.Encode(&b, r))
 	return b.String()
 }
 

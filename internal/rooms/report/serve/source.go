@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"time"
 
-	"fedsim/internal/rooms/clusters/work"
 	"fedsim/internal/rooms/report"
 	"fedsim/results/rundir"
 )
@@ -17,6 +17,19 @@ type Source struct {
 	Dir  string                         // the directory, which may not exist yet
 	Stat func() (rundir.Info, error)    // its status; a few system calls
 	Read func() (*report.Report, error) // called when the version of Stat has changed
+}
+
+// ofRooms return the source of a directory of a room, if it is one. The file of each adds its own.
+var ofRooms []func(dir, version string, clock func() time.Time) (s Source, is bool, err error)
+
+// Open returns a directory of a room or a run directory as a source. Version is that of the program.
+func Open(dir, version string, clock func() time.Time) (Source, error) {
+	for _, of := range ofRooms {
+		if s, is, err := of(dir, version, clock); is {
+			return s, err
+		}
+	}
+	return Directory(dir), nil
 }
 
 // Directory returns a run directory as a source.
@@ -31,25 +44,6 @@ func Directory(dir string) Source {
 			return report.Read(dir)
 		},
 	}
-}
-
-// mostListed is the maximum number of groups of a plan that the page lists in each condition.
-const mostListed = 100
-
-// PlanSource returns a plan directory as a source: its state, and all its runs so far.
-func PlanSource(v *work.View) Source {
-	return Source{Dir: v.Path(), Stat: v.Stat, Read: func() (*report.Report, error) {
-		found, state, err := v.Live()
-		if err != nil {
-			return nil, err
-		}
-		r, err := report.Of(v.Path(), &found.Results)
-		if err != nil {
-			return nil, err
-		}
-		r.Plan = state.Listed(mostListed)
-		return r, nil
-	}}
 }
 
 // checkLinks returns an error if a file that a report reads is a symbolic link out of

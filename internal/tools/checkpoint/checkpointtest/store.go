@@ -36,51 +36,51 @@ type Store struct {
 var _ checkpoint.Store = (*Store)(nil)
 
 // Save stores the output of fill.
-func (a *Store) Save(name string, fill func(io.Writer) error) error {
+func (s *Store) Save(name string, fill func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
 		return err
 	}
-	if a.Fails != "" && strings.Contains(name, a.Fails) {
+	if s.Fails != "" && strings.Contains(name, s.Fails) {
 		return ErrFull
 	}
-	a.Put(name, b.Bytes())
-	if a.Saved != nil {
-		a.Saved(name, b.Bytes())
+	s.Put(name, b.Bytes())
+	if s.Saved != nil {
+		s.Saved(name, b.Bytes())
 	}
 	return nil
 }
 
 // Put stores content under a name.
-func (a *Store) Put(name string, content []byte) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.states == nil {
-		a.states = map[string][]byte{}
+func (s *Store) Put(name string, content []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.states == nil {
+		s.states = map[string][]byte{}
 	}
-	a.states[name] = content
+	s.states[name] = content
 }
 
 // Load returns the last state of a name.
-func (a *Store) Load(name string) ([]byte, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.states[name], nil
+func (s *Store) Load(name string) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.states[name], nil
 }
 
 // Path returns a path in Dir.
-func (a *Store) Path(name string, number int) string {
-	return filepath.Join(a.Dir, fmt.Sprintf("%s-%d", url.PathEscape(name), number))
+func (s *Store) Path(name string, number int) string {
+	return filepath.Join(s.Dir, fmt.Sprintf("%s-%d", url.PathEscape(name), number))
 }
 
 // Reject returns an error that begins with the name and wraps ErrRejected and why.
-func (a *Store) Reject(name string, why error) error {
+func (s *Store) Reject(name string, why error) error {
 	return fmt.Errorf("%s: %w: %w", name, ErrRejected, why)
 }
 
 // All returns all states by name.
-func (a *Store) All() map[string][]byte {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return maps.Clone(a.states)
+func (s *Store) All() map[string][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.states)
 }

@@ -20,9 +20,12 @@ func ascent(e element, short bool) {
 	if short {
 		name, rows = "shortAscent", shortRowsOf
 	}
-	begin(name, e, "func(x *"+e.name+", rows, stride, n int, u *float64, order *int32, count, from, to, until int, draws *uint64, far bool, "+
-		"y, norms, a *float64, scale, least, shrink, extra, low, high float64) (moved int)",
-		"takes the steps of the positions [from, to) of the order and draws those of [from+lead, to+lead) below until; it returns -1 at a row that is not there.")
+	begin(name, e,
+		"func(x *"+e.name+
+			", rows, stride, n int, u *float64, order *int32, count, from, to, until int, draws *uint64, far bool, "+
+			"y, norms, a *float64, scale, least, shrink, extra, low, high float64) (moved int)",
+		"takes the steps of the positions [from, to) of the order and draws those of [from+lead, "+
+			"to+lead) below until; it returns -1 at a row that is not there.")
 	s := steps{e: e, shape: rows(), position: argument("from"), index: GP64(), delta: YMM()}
 	VXORPD(s.delta, s.delta, s.delta)
 	s.last = s.row(Load(Param("x"), GP64()))

@@ -42,7 +42,8 @@ func eachPair(sums [][2]VecVirtual, visit func(v VecVirtual, c, side int)) {
 func scoresArguments(e element, outputs int, names ...string) (signature, doc string) {
 	return "func(blocks int, " + strings.Join(names, ", ") + " *" + e.name + ", w *float64, ldw int, lanes *float64)",
 		"adds the products of " + strconv.Itoa(len(names)) + " rows with " + strconv.Itoa(outputs) +
-			" rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, then of the next."
+			" rows of w, in blocks of eight columns, to the eight lanes of each: of all outputs of a row, " +
+			"then of the next."
 }
 
 // scores is the tile of two rows and some outputs of the scores of a batch.
@@ -128,8 +129,10 @@ func startSums(sums [][2]VecVirtual, load func(v VecVirtual, c, side int)) {
 
 // combine is the tile of some outputs and eight columns of the weighted sums of rows.
 func combine(e element, outputs int) {
-	begin("combine"+strconv.Itoa(outputs)+"x", e, "func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds, add int)",
-		"sets "+strconv.Itoa(outputs)+" rows of eight columns of sum to the rows of x at the indices, times their weights: the elements of a row of r. With add it adds them.")
+	begin("combine"+strconv.Itoa(outputs)+"x", e,
+		"func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds, add int)",
+		"sets "+strconv.Itoa(outputs)+" rows of eight columns of sum to the rows of x at the indices, "+
+			"times their weights: the elements of a row of r. With add it adds them.")
 	count := argument("count")
 	x, stride := argument("x"), argument("stride")
 	IMUL3Q(Imm(uint64(e.size)), stride, stride)
@@ -207,7 +210,8 @@ func wideScores(e element, outputs, rows int) {
 
 // wideCombine is combine with two vectors of eight columns of each output: sixteen columns.
 func wideCombine(e element, outputs int) {
-	beginWide("combine"+strconv.Itoa(outputs)+"x", e, "func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds, add int)",
+	beginWide("combine"+strconv.Itoa(outputs)+"x", e,
+		"func(count int, x *"+e.name+", stride int, index *int32, r *float64, ldr int, sum *float64, lds, add int)",
 		"does what that of AVX2 does for sixteen columns.")
 	count := argument("count")
 	x, stride := argument("x"), argument("stride")

@@ -177,8 +177,10 @@ func round32() {
 }
 
 func axpyDot(e element) {
-	begin("axpyDot", e, "func(a float64, x *"+e.name+", u *float64, next *"+e.name+", n int, near, far *"+e.name+") float64",
-		"adds a*x[i] to u[i] for i < n and returns the canonical sum of next[i]*u[i]; it prefetches n elements at near, and at far unless it is nil.")
+	begin("axpyDot", e, "func(a float64, x *"+e.name+", u *float64, next *"+e.name+", n int, near, far *"+e.name+
+		") float64",
+		"adds a*x[i] to u[i] for i < n and returns the canonical sum of next[i]*u[i]; it prefetches n elements at "+
+			"near, and at far unless it is nil.")
 	a := broadcast("a")
 	index := zeroIndex()
 	x, u, next := rowAt("x", e, index), rowAt("u", float64s, index), rowAt("next", e, index)

@@ -88,22 +88,22 @@ func (shortRows) wide(v VecVirtual) Register { return v.AsX() }
 func (shortRows) spread(from Op, to Register) { VMOVDDUP(from, to) }
 
 // moved returns elements of u from i on, after u += delta x unless x is nil.
-func (u row) moved(x *row, delta VecVirtual, i, count int) VecVirtual {
+func (r row) moved(x *row, delta VecVirtual, i, count int) VecVirtual {
 	if x != nil {
-		return u.plus(*x, delta, i, count)
+		return r.plus(*x, delta, i, count)
 	}
 	p := YMM()
-	load(u.at(i), p, count)
+	load(r.at(i), p, count)
 	return p
 }
 
 // plus emits u += delta x for elements from i on, which it returns.
-func (u row) plus(x row, delta VecVirtual, i, count int) VecVirtual {
+func (r row) plus(x row, delta VecVirtual, i, count int) VecVirtual {
 	p, v := YMM(), YMM()
 	x.times(p, delta, i, count)
-	load(u.at(i), v, count)
+	load(r.at(i), v, count)
 	add(v, p, v, count)
-	store(v, u.at(i), count)
+	store(v, r.at(i), count)
 	return v
 }
 

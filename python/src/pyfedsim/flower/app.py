@@ -49,7 +49,7 @@ def close(number: int | None = None, metrics: Mapping[str, float] | None = None)
     Returns
     -------
     dict
-        The row of the round, with the columns of rounds.csv.
+        The row of the round, with the columns of rounds.parquet.
     """
     rounds = _current()[1]
     for key, value in (metrics or {}).items():

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pyfedsim.errors import RunError, UsageError
-from pyfedsim.learner._serve import last_line
+from pyfedsim.protocols._serve import last_line
 
 from . import _releases as flwr
 from .arrays import nonfinite

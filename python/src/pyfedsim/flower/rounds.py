@@ -207,7 +207,7 @@ class Rounds:
         Returns
         -------
         dict
-            The row of the round, with the columns of rounds.csv.
+            The row of the round, with the columns of rounds.parquet.
         """
         initial = number == 0
         if number not in (None, self.number) and not (initial and self.number == 1):

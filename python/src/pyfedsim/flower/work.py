@@ -157,7 +157,7 @@ class Meter:
         if declared or "torch" not in sys.modules:
             yield None
             return
-        with importlib.import_module("pyfedsim.torch").counting() as flops:
+        with importlib.import_module("pyfedsim._torch").counting() as flops:
             yield flops
 
     def flops(

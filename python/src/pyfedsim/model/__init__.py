@@ -19,7 +19,7 @@ rows. Values and gradients lie in shared memory, and never cross a pipe::
     if __name__ == "__main__":
         serve(Line)
 
-This implements docs/model-protocol.md.
+This implements docs/protocols.md#model.
 """
 
 from __future__ import annotations
@@ -30,20 +30,18 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyfedsim._threads import limit_blas
-from pyfedsim.learner._learner import Learner
-from pyfedsim.learner._serve import Answering, answer_all, known, take_pipes
-from pyfedsim.learner._serve import serve as serve_learner
 from pyfedsim.model._code import digest
+from pyfedsim.protocols._serve import Answering, known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Batch", "Model", "serve"]
+__all__ = ["Batch", "Model"]
 
 VERSION = 1
 """The version of the model protocol."""
@@ -152,7 +150,8 @@ class Model:
     def evaluate(self, w: Array, batch: Batch) -> tuple[float, ...]:
         """Return the mean loss of the rows of ``batch``, and how many predictions are wrong.
 
-        ``w`` has the shape (values,). With real targets the sum of the squared errors takes the place of wrong predictions.
+        ``w`` has the shape (values,). With real targets the sum of the squared errors takes the place of
+        wrong predictions.
         With ``squared = True`` there is a third number, the mean of the squared losses of rows,
         which selection by ``oort`` needs.
         """
@@ -243,13 +242,14 @@ class Server(Answering):
             raise ValueError(f'dtype = {model.dtype!r}: must be "float32" or "float64"')
         limit_blas(model.threads)
         values = len(self._initial(0))
+        self.row_flops = float(model.row_flops or 6 * values)
         about: Message = {
             "v": VERSION,
             "name": model.name or type(model).__name__,
             "fingerprint": self.fingerprint(),
             "values": values,
             "dtype": model.dtype,
-            "row_flops": float(model.row_flops or 6 * values),
+            "row_flops": self.row_flops,
             "row_traffic_bytes": float(model.row_traffic_bytes),
             "squared_losses": bool(model.squared),
             "buffers": int(model.buffers),
@@ -271,16 +271,21 @@ class Server(Answering):
         layout, values = request["file"], len(self._initial(0))
         with Path(layout["path"]).open("r+b") as file:
             shared = mmap.mmap(file.fileno(), 0)
-        self.w = np.frombuffer(shared, self.model.dtype, values, layout["w"])
-        self.g = np.frombuffer(shared, self.model.dtype, values, layout["g"])
         self.numbers = np.frombuffer(shared, np.int32, layout["most_rows"], layout["rows"])
+        w = np.frombuffer(shared, self.model.dtype, values, layout["w"])
+        g = np.frombuffer(shared, self.model.dtype, values, layout["g"])
+        self.place(w, g, request.get("data"))
+        return {}
+
+    def place(self, w: Array, g: Array, data: Message | None) -> None:
+        """Take the arrays of the values and of the gradient, and map the rows."""
+        self.w, self.g = w, g
         self.given = self.w.view()
         self.given.flags.writeable = False
         self.model.mapped(self.w, self.g)
         for part in ("train", "test", "validation"):
-            if (of := request.get("data", {}).get(part)) is not None:
-                self._take(part, of, request["data"])
-        return {}
+            if data is not None and data.get(part) is not None:
+                self._take(part, data[part], data)
 
     def _take(self, part: str, of: Message, data: Message) -> None:
         """Map the rows of a part."""
@@ -301,15 +306,19 @@ class Server(Answering):
 
     def on_gradient(self, request: Message) -> Message:
         """Write the gradient of a mini-batch."""
-        client, rows = request["client"], self.numbers[: request["rows"]].copy()
-        rng = self.model.draws(request["seed"])
-        loss, g = self.model.gradient(self.given, self._batch("train", client, rows), rng)
+        rows = self.numbers[: request["rows"]].copy()
+        return {"loss": known(self.gradient(request["client"], rows, request["seed"]))}
+
+    def gradient(self, client: int, rows: Array, seed: int) -> float:
+        """Set ``g`` to the gradient of rows of a client at ``w``, and return their mean loss."""
+        rng = self.model.draws(seed)
+        loss, g = self.model.gradient(self.given, self.batch("train", client, rows), rng)
         if g is not None:
             if np.shape(g) != self.g.shape:
                 shape = f"{np.shape(g)}, must be {self.g.shape}"
                 raise ValueError(f"gradient returned an array of shape {shape}")
             self.g[:] = g
-        return {"loss": known(loss)}
+        return loss
 
     def on_evaluate(self, request: Message) -> Message:
         """Measure the model on the rows of clients."""
@@ -323,7 +332,7 @@ class Server(Answering):
             found: tuple[float, ...] = (0.0,) * len(names)
             own: dict[str, Any] = dict.fromkeys(self.model.metrics, 0.0)
             if rows:
-                batch = self._batch(part, client, np.arange(rows, dtype=np.int32))
+                batch = self.batch(part, client, np.arange(rows, dtype=np.int32))
                 found = tuple(self.model.evaluate(self.given, batch))
                 if len(found) != len(names):
                     raise ValueError(
@@ -349,7 +358,8 @@ class Server(Answering):
             raise ValueError(f"initial returned an array of shape {shape}")
         return values
 
-    def _batch(self, part: str, client: int, rows: Array) -> Batch:
+    def batch(self, part: str, client: int, rows: Array) -> Batch:
+        """Return rows of a client."""
         if part not in self.data:
             return Batch(client, part, rows, None, None)
         starts, x, y = self.data[part]
@@ -357,13 +367,3 @@ class Server(Answering):
         if len(rows) == last - first and (len(rows) < 2 or np.all(np.diff(rows) == 1)):  # noqa: PLR2004
             return Batch(client, part, rows, x[first:last], y[first:last])
         return Batch(client, part, rows, x[first:last][rows], y[first:last][rows])
-
-
-def serve(model: type[Model | Learner] | Model) -> NoReturn:
-    """Answer fedsim's requests for a model or a class of learners, until the end of the input.
-
-    Standard output belongs to the protocol: what the program prints goes to standard error.
-    """
-    if isinstance(model, type) and issubclass(model, Learner):
-        serve_learner(model)
-    answer_all(Server(model() if isinstance(model, type) else model), *take_pipes())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PLACE = "PYFEDSIM_MODEL"
 """The environment variable with the path of the socket."""
 
-COMMAND = [sys.executable, "-m", "pyfedsim.model", "--here"]
+COMMAND = [sys.executable, "-m", "pyfedsim.protocols", "here"]
 """The program that passes requests on. A resumed run has the same."""
 
 

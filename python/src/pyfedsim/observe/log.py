@@ -189,7 +189,7 @@ class Attempt:
     """An attempt that has begun, as :meth:`Log.sent` returns it.
 
     Exactly one of ``seen`` and ``lost`` ends it. ``log`` gets its ``row``, whose columns and units
-    are those of docs/observe.md.
+    are those of docs/real.md.
     """
 
     def __init__(self, log: Log, row: dict[str, Value]) -> None:

@@ -14,38 +14,42 @@ type Config struct {
 	Share float64 `toml:"share" doc:"share of the time of computing in which a device is loud"`
 }
 
-var columns = &results.Declared{Field: "noise", Amount: "seconds", Title: "noise", Columns: []results.Column[results.Round]{
-	{Name: "noise_s", Unit: "s", Label: "noise of devices", Head: "noise", Doc: "seconds in which devices are loud"},
-}}
+var columns = &results.Declared{Field: "noise", Amount: "seconds", Title: "noise",
+	Columns: []results.Column[results.Round]{
+		{Name: "noise_s", Unit: "s", Label: "noise of devices", Head: "noise",
+			Doc: "seconds in which devices are loud"},
+	}}
 
-func (c *Config) SetDefaults() {}
-
-func (*Config) Declared() *results.Declared { return columns }
-
-func (c *Config) Missing(string) string {
-	if c.Share > 0 {
-		return ""
-	}
-	return "set noise.share"
-}
-
-func (c *Config) Check(check *config.Checker, s rooms.Settings) {
-	check.Require(c.Share >= 0 && c.Share <= 1, "noise.share", c.Share, "must be in [0, 1]")
-	check.Require(c.Share == 0 || s.Federation.ServerGFLOPS == 0, "noise.share", c.Share, "must be 0 with federation.server_gflops: the server is as loud")
-}
-
-func (c *Config) Traits(rooms.Settings) []rooms.Trait {
-	if c.Share == 0 {
-		return nil
-	}
-	return []rooms.Trait{{Key: "noise.share", Value: c.Share, Off: "0", AnyCost: true, Shares: true, AllRounds: true}}
-}
-
-func (c *Config) Feature(rooms.Settings, rooms.Once) (clients.Feature, error) {
-	if c.Share == 0 {
-		return nil, nil
-	}
-	return c, nil
+func init() {
+	of := func(s rooms.Settings) *Config { return config.Part[Config](s.Keys) }
+	rooms.Register(rooms.Room{
+		Name: "noise", Place: 1000, Columns: columns,
+		Keys: []rooms.Keys{
+			{Table: "noise", After: "energy", Doc: "noise of devices", New: func() any { return new(Config) }},
+		},
+		Check: func(c *config.Checker, s rooms.Settings) {
+			share := of(s).Share
+			c.Require(share >= 0 && share <= 1, "noise.share", share, "must be in [0, 1]")
+			c.Require(share == 0 || s.Federation.ServerGFLOPS == 0, "noise.share", share,
+				"must be 0 with federation.server_gflops: the server is as loud")
+		},
+		Traits: []rooms.Trait{{
+			Key: "noise.share", Used: func(s rooms.Settings) (any, bool) { return of(s).Share, of(s).Share > 0 },
+			Off: "0", AnyCost: true, AnyProgram: true, Shares: true, AllRounds: true,
+		}},
+		Missing: func(s rooms.Settings, _ string) string {
+			if of(s).Share > 0 {
+				return ""
+			}
+			return "set noise.share"
+		},
+		Feature: func(s rooms.Settings, _ rooms.Once) (clients.Feature, error) {
+			if of(s).Share == 0 {
+				return nil, nil
+			}
+			return of(s), nil
+		},
+	})
 }
 
 func (c *Config) Observe(int) clients.Observer { return &ear{share: c.Share} }

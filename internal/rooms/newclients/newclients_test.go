@@ -1,0 +1,94 @@
+package newclients
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"fedsim/algorithms"
+	_ "fedsim/algorithms/methods"
+	"fedsim/data"
+	"fedsim/internal/tools/expect"
+	"fedsim/internal/tools/parallel"
+	"fedsim/mtl"
+)
+
+// method starts a method on a set with new clients.
+func method(t *testing.T, name string, change func(*mtl.Config),
+	rows ...int) (*algorithms.Method, *mtl.Problem, error) {
+	t.Helper()
+	cfg := data.Defaults()
+	cfg.Synthetic.Clients, cfg.Synthetic.Features = 12, 6
+	cfg.NewClients, cfg.NewRows = 0.25, data.NewRowCounts(rows...)
+	problem := mtl.Defaults()
+	problem.Regularizer, problem.Loss = mtl.RegMean, mtl.LossLogistic
+	if change != nil {
+		change(&problem)
+	}
+	p := expect.Value(mtl.NewProblem(problem, *expect.Value(data.Prepare(cfg))(t)))(t)
+	pool := parallel.NewPool(2)
+	c := expect.Value(p.Regularizer.Start(pool, p.Tasks()))(t)
+	f, _ := algorithms.Lookup(name)
+	s := algorithms.Setup{Problem: p, Shape: p.Shape, Rows: p.RowCounts(), Coupling: c, Workers: 2, Pool: pool}
+	m, err := Start(f, s, f.Options())
+	return m, p, err
+}
+
+// values returns the values of the new clients by name.
+func values(t *testing.T, m *algorithms.Method) map[string]float64 {
+	t.Helper()
+	byName := map[string]float64{}
+	e := expect.Value(m.Reporter.Evaluate())(t)
+	for _, v := range e.Values {
+		byName[v.Name] = v.Value
+	}
+	return byName
+}
+
+// Without rows a new client has w, whose error on its test rows is computed here row by row; clients with fewer rows
+// use all they have, and are counted; a method without models for them is refused.
+func TestNewClientsAreEvaluated(t *testing.T) {
+	m, p, err := method(t, "fedavg", nil, 0, 3, 100_000)
+	expect.NoError(t, err)
+	for h := range 5 {
+		expect.Value(m.Begin())(t)
+		for k := range p.Clients() {
+			m.Solve(algorithms.Request{Device: k, Round: h, Steps: algorithms.NoLimit})
+			m.Commit(k, 1)
+		}
+		expect.Value(m.End())(t)
+	}
+	w, want := m.Model().W.Row(0), 0.0
+	fresh := p.New
+	expect.Must(t, p.Clients() == 9 && len(fresh.Test.Clients) == 3, "%d clients, %d new", p.Clients(),
+		len(fresh.Test.Clients))
+	for k := range fresh.Test.Clients {
+		c, wrong := &fresh.Test.Clients[k], 0.0
+		for i, y := range c.Y {
+			z := 0.0
+			for j, x := range c.X.Row(i) {
+				z += x * w[j]
+			}
+			if z*y <= 0 {
+				wrong++
+			}
+		}
+		want += wrong / float64(len(c.Y)) / 3
+	}
+	got := values(t, m)
+	expect.That(t, math.Abs(got["new_error_0"]-want) < 1e-12, "an error of %g, want %g", got["new_error_0"], want)
+	expect.That(t, got["new_short_0"] == 0 && got["new_short_100000"] == 3, "%v", got)
+	expect.That(t, got["new_values_3"] == 6 && got["new_flops_0"] == 0 && got["new_flops_3"] == 5*(3*4*6+5*6), "%v",
+		got)
+	expect.That(t, got["new_error_100000"] < want+0.2 && got["new_worst_3"] >= got["new_error_3"], "%v", got)
+
+	m, _, err = method(t, "local", func(c *mtl.Config) { c.Regularizer = mtl.RegIndependent }, 0, 3)
+	expect.NoError(t, err)
+	got = values(t, m)
+	expect.That(t, math.IsNaN(got["new_error_0"]) && !math.IsNaN(got["new_error_3"]), "%v", got)
+
+	for _, name := range []string{"gossip", "mocha"} {
+		_, _, err = method(t, name, func(c *mtl.Config) { c.Regularizer = mtl.RegProbabilistic }, 0)
+		expect.That(t, err != nil && strings.Contains(err.Error(), "data.new_clients = 3: must be 0: "+name), "%v", err)
+	}
+}
