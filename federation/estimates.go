@@ -15,8 +15,12 @@ import (
 // estimates are the expectations of a server: the work of clients, and how long their responses
 // take in the mean.
 type estimates struct {
-	server *Server
-	work   *Workload
+	setup   *Setup
+	work    *Workload
+	traits  Traits
+	minRows int // those of the smallest client
+	clients *clients.Clients
+	rounds  int // of a hub, or 1, each with a message and a response
 }
 
 // flops returns the FLOPs of so many steps of a client.
@@ -38,7 +42,7 @@ func (e *estimates) of(client, steps int) devices.Work {
 }
 
 // pass returns the work of one pass of a client over its rows.
-func (e *estimates) pass(client int) devices.Work { return e.of(client, e.server.setup.RowsOf(client)) }
+func (e *estimates) pass(client int) devices.Work { return e.of(client, e.setup.RowsOf(client)) }
 
 // usual returns the work of a client in a round where nothing limits it.
 func (e *estimates) usual(client int) devices.Work {
@@ -51,12 +55,11 @@ func (e *estimates) usual(client int) devices.Work {
 // least returns the work whose time the protocol charges to every client: that of the steps that
 // it charges, on the client where they take the most FLOPs.
 func (e *estimates) least() (most devices.Work) {
-	f := e.server
-	steps := f.traits.ChargedPasses * float64(f.minRows)
+	steps := e.traits.ChargedPasses * float64(e.minRows)
 	if steps == 0 {
 		return devices.Work{}
 	}
-	for client := range f.setup.Rows {
+	for client := range e.setup.Rows {
 		if w := e.of(client, max(1, int(steps))); client == 0 || w.FLOPs > most.FLOPs {
 			most = w
 		}
@@ -71,18 +74,18 @@ func (e *estimates) least() (most devices.Work) {
 // with one pass over its rows.
 func (e *estimates) response(client int) engine.Time {
 	down, up := e.work.Bytes(client)
-	return e.server.clients.ExpectedResponse(client, down, e.pass(client), up)
+	return e.clients.ExpectedResponse(client, down, e.pass(client), up)
 }
 
 // stepsWithin returns how many steps a client can do such that its response takes a given time;
 // see OpenRound.StepsWithin.
 func (e *estimates) stepsWithin(client int, length engine.Time, margin float64) float64 {
-	c := e.server.clients
+	c := e.clients
 	_, bytesUp := e.work.Bytes(client)
 	down, usual := c.Transfers(client, bytesUp)
 	up := float64(usual.Seconds() * (1 + margin))
 	left := length.Seconds() - down.Seconds() - up - c.MeanPollWait().Seconds()
-	if rounds := float64(e.server.perRound()); rounds > 1 { // of the hub, each with a message and a response
+	if rounds := float64(e.rounds); rounds > 1 {
 		short := c.State(client).Downlink.Seconds() + float64(c.ExpectedUplink(client, bytesUp).Seconds()*(1+margin))
 		left = (left - float64((rounds-1)*short)) / rounds
 	}
@@ -106,27 +109,26 @@ func (e *estimates) stepsWithin(client int, length engine.Time, margin float64) 
 // units a step, the work of all tasks added up, or for a method that waits for everyone
 // (CoCoA) the most steps of any task times their number. Every device is busy for as
 // long as that sum.
-func (e *estimates) chargeAuthors() {
-	f := e.server
-	if f.setup.Config.Cost != Authors {
+func (s *Server) chargeAuthors() {
+	if s.setup.Config.Cost != Authors {
 		return
 	}
 	total, most := 0.0, 0.0
-	for _, client := range f.open.asked {
+	for _, client := range s.open.asked {
 		steps := 0.0
-		if d := f.attempts.device(int(client)); d.solved {
+		if d := s.attempts.device(int(client)); d.solved {
 			steps = float64(d.steps)
 		}
-		if f.traits.ChargedPasses > 0 {
-			steps = f.traits.ChargedPasses * float64(f.minRows)
+		if s.traits.ChargedPasses > 0 {
+			steps = s.traits.ChargedPasses * float64(s.minRows)
 		}
 		total += steps
 		most = max(most, steps)
 	}
-	if e.work.AllClients {
-		total = most * float64(len(f.open.asked))
+	if s.work.AllClients {
+		total = most * float64(len(s.open.asked))
 	}
-	f.clients.SetComputeTime(total * e.work.AuthorUnits * authorUnit)
+	s.clients.SetComputeTime(total * s.work.AuthorUnits * authorUnit)
 }
 
 // authorUnit is one unit of the authors' drivers in seconds: the paper gives its
@@ -175,25 +177,24 @@ func (s *Server) CheckDeadline(leastBytes float64) error {
 // that fits its work into the clock cycle does at least one step, and leaves time for an
 // uplink at its link's usual speed and the mean waits. The server sees a response at a poll.
 func (e *estimates) shortest(client int, leastBytes float64) engine.Time {
-	f := e.server
-	steady := f.setup.Network.Jitter == 0 && f.setup.Bandwidth == nil && f.setup.Network.HubSize == 0
+	steady := e.setup.Network.Jitter == 0 && e.setup.Bandwidth == nil && e.setup.Network.HubSize == 0
 	var least engine.Time
 	if steady {
-		least = f.clients.ExpectedDownlink(client, leastBytes)
+		least = e.clients.ExpectedDownlink(client, leastBytes)
 	}
 	switch {
-	case f.traits.FitsWork:
+	case e.traits.FitsWork:
 		_, bytesUp := e.work.Bytes(client)
-		up := f.clients.ExpectedUplink(client, bytesUp).Seconds() * (1 + f.setup.Config.Margin)
+		up := e.clients.ExpectedUplink(client, bytesUp).Seconds() * (1 + e.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
-		if f.setup.Speed == nil {
-			least = least.Add(f.clients.Fleet().ComputeTime(client, e.of(client, 1))).Add(f.clients.Launch(client))
+		if e.setup.Speed == nil {
+			least = least.Add(e.clients.Fleet().ComputeTime(client, e.of(client, 1))).Add(e.clients.Launch(client))
 		}
-		least = least.Add(f.clients.MeanPollWait()).Add(f.clients.MeanLaunchWait()) - rounding
+		least = least.Add(e.clients.MeanPollWait()).Add(e.clients.MeanLaunchWait()) - rounding
 	case steady:
-		least = least.Add(f.clients.ExpectedUplink(client, leastBytes))
+		least = least.Add(e.clients.ExpectedUplink(client, leastBytes))
 	}
-	return f.clients.SeenAfter(least)
+	return e.clients.SeenAfter(least)
 }
 
 // rounding bounds the error, in nanoseconds, of sums of a few rounded times.

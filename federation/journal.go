@@ -73,8 +73,10 @@ func (jo journals) Note(e Entry) {
 
 // journal makes the entries of a server, and passes on those of its clients.
 type journal struct {
-	server *Server
-	joules []float64 // by device, the energy that was noted
+	to      Journal // nil: nobody listens
+	clients *clients.Clients
+	round   *int      // the number of rounds before the open one
+	joules  []float64 // by device, the energy that was noted
 }
 
 // Note passes on an entry of the clients.
@@ -83,8 +85,8 @@ func (j *journal) Note(e clients.Entry) {
 		clients.Start: AttemptStarted, clients.Span: ActivitySpan, clients.Failure: AttemptFailed,
 		clients.Level: BatteryLevel,
 	}[e.Kind]
-	j.server.setup.Journal.Note(Entry{
-		Kind: kind, Device: e.Client, Round: int32(j.server.round + 1),
+	j.to.Note(Entry{
+		Kind: kind, Device: e.Client, Round: int32(*j.round + 1),
 		Activity: e.Activity, Cut: e.Cut, Why: e.Why, Began: e.Began, From: e.From, To: e.To, Amount: e.Amount,
 		Overhead: e.Overhead,
 	})
@@ -96,43 +98,27 @@ func (j *journal) note(k EntryKind, client int, amount float64) {
 }
 
 func (j *journal) noteWhy(k EntryKind, client int, why clients.Reason, amount float64) {
-	if f := j.server; f.setup.Journal != nil {
-		now := f.clients.Now()
-		f.setup.Journal.Note(Entry{Kind: k, Device: int32(client), Round: int32(f.round + 1), Why: why, Began: now,
-			From: now, To: now, Amount: amount})
-	}
-}
-
-// noteUnavailable notes the chosen devices that are not available.
-func (j *journal) noteUnavailable() {
-	f := j.server
-	if f.setup.Journal == nil {
+	if j.to == nil {
 		return
 	}
-	for _, client := range f.open.asked {
-		if f.attempts.device(int(client)).dropped {
-			j.noteWhy(ClientDropped, int(client), f.clients.WhyUnavailable(int(client)), 0)
-		}
-	}
+	now := j.clients.Now()
+	j.to.Note(Entry{Kind: k, Device: int32(client), Round: int32(*j.round + 1), Why: why, Began: now, From: now, To: now,
+		Amount: amount})
 }
 
 // noteRound notes the end of a round, after the energy, the battery and the present
 // activity of each device. Energies must be accounted up to now.
 func (j *journal) noteRound() {
-	f := j.server
-	if f.setup.Journal == nil {
+	if j.to == nil {
 		return
 	}
-	if j.joules == nil {
-		j.joules = make([]float64, f.setup.Clients)
-	}
 	for client, before := range j.joules {
-		if used := f.clients.Batteries().Spent(client); used != before {
+		if used := j.clients.Batteries().Spent(client); used != before {
 			j.note(EnergyUsed, client, used-before)
 			j.joules[client] = used
 		}
-		f.clients.NoteLevel(client)
+		j.clients.NoteLevel(client)
 	}
-	f.clients.CutSpans()
+	j.clients.CutSpans()
 	j.note(RoundEnded, engine.Server, 0)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/internal/tools/rng"
 )
@@ -12,7 +13,9 @@ import (
 // all: the stragglers of Li et al., Federated Optimization in Heterogeneous Networks, MLSys
 // 2020, section 5.2. A nil one has none.
 type Partial struct {
-	server  *Server
+	share   float64 // of the clients
+	clients *clients.Clients
+	current *int      // the open round
 	all     int       // E: the epochs of full work
 	epochs  []int32   // by device, for the round that asked it; 0: all
 	round   int       // of the last draw; -1: there was none
@@ -38,13 +41,13 @@ func (s *Server) Partial() *Partial { return s.partial }
 func newPartial(f *Server) *Partial {
 	s := &f.setup
 	return &Partial{
-		server: f, all: f.work.Epochs, epochs: make([]int32, s.Clients), round: -1,
+		share: s.Config.PartialShare, clients: f.clients, current: &f.round, all: f.work.Epochs, epochs: make([]int32, s.Clients), round: -1,
 		refused: s.Config.Partial == Drop, lowest: newSelection(f, s.Seed, 0, s.Clients),
 	}
 }
 
 // Awaits reports whether the partial work of the open round was not drawn yet.
-func (p *Partial) Awaits() bool { return p != nil && p.round != p.server.round }
+func (p *Partial) Awaits() bool { return p != nil && p.round != *p.current }
 
 // Draw draws which of the clients that a round asks do partial work of so many epochs, and makes
 // them slower. Every client has a key for the round, and the lowest keys are chosen, so all
@@ -53,13 +56,13 @@ func (p *Partial) Draw(asked []int32, epochs int) {
 	if p == nil {
 		return
 	}
-	p.all, p.round = epochs, p.server.round
+	p.all, p.round = epochs, *p.current
 	for _, client := range asked {
 		p.reset(int(client))
 	}
 	for _, client := range p.chosen(asked, p.round) {
 		p.epochs[client] = p.few(client, p.round, p.all)
-		p.server.clients.SetSlower(int(client), float64(p.all)/float64(p.epochs[client]))
+		p.clients.SetSlower(int(client), float64(p.all)/float64(p.epochs[client]))
 	}
 }
 
@@ -81,13 +84,13 @@ func (p *Partial) Epochs(client int) (some, all int) {
 // reset lets a device do all its epochs.
 func (p *Partial) reset(client int) {
 	p.epochs[client] = 0
-	p.server.clients.SetSlower(client, 1)
+	p.clients.SetSlower(client, 1)
 }
 
 // chosen returns which of the devices asked do partial work, in ascending order. It is
 // valid until the next call.
 func (p *Partial) chosen(asked []int32, round int) []int32 {
-	full := int(math.Round(float64(float64(len(asked)) * (1 - p.server.setup.Config.PartialShare))))
+	full := int(math.Round(float64(float64(len(asked)) * (1 - p.share))))
 	return p.lowest.Lowest(len(asked)-full, asked, func(client int32) float64 {
 		s := rng.New(p.lowest.seed, rng.Partial, int(client), round)
 		return s.Float64()

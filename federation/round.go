@@ -127,7 +127,11 @@ func (s *Server) openCohort(of Cohort) {
 	}
 	s.accounts.tally.dropped += len(s.open.asked) - up
 	s.accounts.countCohort(up, of.Wanted)
-	s.journal.noteUnavailable()
+	for _, client := range s.open.asked {
+		if s.attempts.device(int(client)).dropped {
+			s.journal.noteWhy(ClientDropped, int(client), s.clients.WhyUnavailable(int(client)), 0)
+		}
+	}
 	s.open.reset()
 	s.open.outstanding = up
 	for _, client := range s.open.late {
@@ -152,7 +156,7 @@ func (s *Server) openCohort(of Cohort) {
 		each(s.setup.Pool, s.open.asked, s.prepare)
 	}
 	s.attempts.solve(s.open.asked)
-	s.estimates.chargeAuthors()
+	s.chargeAuthors()
 	each(s.setup.Pool, s.open.asked, s.attempts.prepareUplink)
 	s.open.expected = s.clients.SendGroup(s.open.asked)
 	if !s.open.ended {

@@ -69,8 +69,9 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	f.outside, _ = d.(Messenger)
 	f.losses, _ = d.(Losses)
 	f.attempts = attempts{server: f}
-	f.estimates = estimates{server: f, work: &f.work}
-	f.accounts.server, f.journal.server = f, f
+	f.estimates = estimates{setup: &f.setup, work: &f.work, traits: f.traits, minRows: f.minRows, rounds: 1}
+	f.accounts.server = f
+	f.journal = journal{to: s.Journal, round: &f.round}
 	f.supervisor = supervisor{server: f, ctx: context.Background()}
 	if work.CountUpdates {
 		f.accounts.updates = make([]int32, n)
@@ -78,6 +79,10 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	var err error
 	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
 		return nil, err
+	}
+	f.estimates.clients, f.journal.clients = f.clients, f.clients
+	if s.Journal != nil {
+		f.journal.joules = make([]float64, n)
 	}
 	for _, o := range f.clients.Observers() {
 		if o, both := o.(Observer); both {
@@ -91,7 +96,9 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	if err := f.newPolicies(); err != nil {
 		return nil, err
 	}
-	f.tiers = newTiers(f)
+	if f.tiers = newTiers(f); f.tiers != nil {
+		f.estimates.rounds = f.tiers.rounds
+	}
 	if s.Config.PartialShare > 0 {
 		f.partial = newPartial(f)
 	}
