@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release site rename clean
+.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release capsule site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -250,6 +250,11 @@ release:
 # Pythons, emulated. Do not change files meanwhile: both releases read them.
 test-release:
 	cd internal/develop/release && $(GO) vet . && $(GO) test -count=1 -timeout 90m -v . $(if $(FULL),-full)
+
+# Packs a run directory with the source, the modules and a script that make it again, to bin/:
+# make capsule RUN=runs/lte-high-var
+capsule:
+	@internal/develop/capsule "$(RUN)"
 
 # Builds the site of docs/ and of the APIs to bin/site, and fails on a page without a place and on
 # a dead link. Installs MkDocs from PyPI to ~/.cache/fedsim-site.
