@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release capsule site rename clean
+.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release capsule test-capsule site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -254,7 +254,14 @@ test-release:
 # Packs a run directory with the source, the modules and a script that make it again, to bin/:
 # make capsule RUN=runs/lte-high-var
 capsule:
-	@internal/develop/capsule "$(RUN)"
+	@internal/develop/capsule "$(RUN)" $(OUT)
+
+# Packs a small run, makes it again from its capsule, and sees that another seed is found.
+test-capsule:
+	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) run ./cmd/fedsim run quickstart-small --out "$$made/small" --quiet && \
+		internal/develop/capsule "$$made/small" "$$made" && tar -C "$$made" -xzf "$$made/small-capsule.tar.gz" && \
+		"$$made/small-capsule/reproduce" && sed -i.bak 's/"seed": 3/"seed": 4/' "$$made/small-capsule/run/manifest.json" && \
+		! "$$made/small-capsule/reproduce" && echo "a changed run was found"
 
 # Builds the site of docs/ and of the APIs to bin/site, and fails on a page without a place and on
 # a dead link. Installs MkDocs from PyPI to ~/.cache/fedsim-site.
