@@ -102,8 +102,8 @@ func (j *journal) noteWhy(k EntryKind, client int, why clients.Reason, amount fl
 		return
 	}
 	now := j.clients.Now()
-	j.to.Note(Entry{Kind: k, Device: int32(client), Round: int32(*j.round + 1), Why: why, Began: now, From: now, To: now,
-		Amount: amount})
+	j.to.Note(Entry{Kind: k, Device: int32(client), Round: int32(*j.round + 1), Why: why, Began: now, From: now,
+		To: now, Amount: amount})
 }
 
 // noteRound notes the end of a round, after the energy, the battery and the present

@@ -41,7 +41,8 @@ func (s *Server) Partial() *Partial { return s.partial }
 func newPartial(f *Server) *Partial {
 	s := &f.setup
 	return &Partial{
-		share: s.Config.PartialShare, clients: f.clients, current: &f.round, all: f.work.Epochs, epochs: make([]int32, s.Clients), round: -1,
+		share: s.Config.PartialShare, clients: f.clients, current: &f.round,
+		all: f.work.Epochs, epochs: make([]int32, s.Clients), round: -1,
 		refused: s.Config.Partial == Drop, lowest: newSelection(f, s.Seed, 0, s.Clients),
 	}
 }

@@ -142,7 +142,7 @@ func Draw(dir string, s *scenario.Scenario, runs []results.Run) (files []string,
 	return files, err
 }
 
-// Claim returns what lets a reader run a scenario again and get the same bits (docs/results.md#verify); empty
+// Claim returns what lets a reader run a scenario again and get the same bits (docs/verify.md); empty
 // while runs are absent.
 func Claim(s *scenario.Scenario, runs []results.Run) (string, error) {
 	if Finished(runs) < max(1, experiment.Total(s.Experiments)) {

@@ -25,7 +25,7 @@ func newVerify([]string) *cobra.Command {
 		Short: "Run a published scenario again: the same bits?",
 		Long: `Run the scenario of published results again, and compare all bits. The results are
 a run directory, its manifest.json, a report, a figure in SVG, or a link: each carries
-its scenario, a hash and a numeric version (docs/results.md#verify). Nothing is
+its scenario, a hash and a numeric version (docs/verify.md). Nothing is
 written.
 
 The command prints the first run, round and column that differ. The exit status is 0 if
