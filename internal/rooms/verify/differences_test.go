@@ -336,6 +336,9 @@ func TestDifferences(t *testing.T) {
 		for _, m := range d.methods {
 			used[m]++
 		}
+		if d.grid != nil {
+			used[strings.Join(strings.Fields(strings.Join(d.grid, " "))[:1], "")]++
+		}
 		for _, x := range d.settings {
 			if table, _, ok := strings.Cut(x.key, "."); ok {
 				used["["+table+"]"]++

@@ -16,10 +16,11 @@ import (
 // setting is a key of a drawn scenario and its value, as for --set.
 type setting struct{ key, value string }
 
-// drawn is a drawn scenario: its methods, with labels a, b, ..., and its settings.
+// drawn is a drawn scenario: its methods, with labels a, b, ..., its settings, and its grid of runs.
 type drawn struct {
 	methods  []string
 	settings []setting
+	grid     []string // tables of its experiment
 }
 
 // small is what all drawn scenarios have: they take milliseconds.
@@ -42,7 +43,21 @@ func (d *drawn) source() string {
 	for i, m := range d.methods {
 		text += fmt.Sprintf("[methods.%c]\nalgorithm = %q\n", 'a'+i, m)
 	}
+	if len(d.grid) > 0 {
+		text += "[[experiment]]\nname = \"drawn\"\n" + strings.Join(d.grid, "")
+	}
 	return text
+}
+
+// grids are what experiments of drawn scenarios have: a sweep, points from ranges, and a tuned method.
+var grids = [][]string{
+	{"[experiment.sweep]\n\"network.bytes_scale\" = [1, 1000]\n"},
+	{"[experiment.sample]\nsize = 2\n[experiment.sample.ranges]\n" +
+		"\"devices.flops_scale\" = { min = 1, max = 1e4, scale = \"log\" }\n"},
+	{"[experiment.tuning]\ntarget = { train_error = 0.45 }\nextend = 2\n",
+		"[experiment.tune.a]\n\"problem.lambda\" = [0.01, 0.1]\n"},
+	{"[experiment.tuning]\ntarget = { train_error = 0.45 }\n", "[experiment.tune.a]\n\"problem.lambda\" = [0.01, 0.1]\n",
+		"[experiment.sweep]\n\"network.bytes_scale\" = [1, 1000]\n"},
 }
 
 // arguments returns the settings, and more, as for --set.
@@ -120,6 +135,9 @@ func draw(seed uint64) (*drawn, error) {
 		set("federation.clients_per_round", "3")
 		set("devices.battery.wh", `"mains"`)
 	}
+	if r.IntN(3) == 0 {
+		d.grid = grids[r.IntN(len(grids))]
+	}
 	s, err := d.repair(r)
 	if err != nil {
 		return d, err
@@ -140,8 +158,14 @@ func draw(seed uint64) (*drawn, error) {
 func (d *drawn) repair(r *rand.Rand) (*scenario.Scenario, error) {
 	for {
 		s, err := d.parse()
-		if err == nil || len(d.settings) == 0 {
-			return s, err
+		switch {
+		case err == nil:
+			return s, nil
+		case len(d.settings) == 0 && d.grid == nil:
+			return nil, err
+		case len(d.settings) == 0:
+			d.grid = nil
+			continue
 		}
 		text := err.Error()
 		named := slices.DeleteFunc(slices.Clone(d.settings), func(s setting) bool {
@@ -160,18 +184,21 @@ func (d *drawn) shrink(fails func(*drawn) bool) *drawn {
 	for smaller := true; smaller; {
 		smaller = false
 		for i := range d.settings {
-			next := &drawn{d.methods, slices.Delete(slices.Clone(d.settings), i, i+1)}
+			next := &drawn{d.methods, slices.Delete(slices.Clone(d.settings), i, i+1), d.grid}
 			if fails(next) {
 				d, smaller = next, true
 				break
 			}
 		}
 		for i := range d.methods {
-			next := &drawn{slices.Delete(slices.Clone(d.methods), i, i+1), d.settings}
+			next := &drawn{slices.Delete(slices.Clone(d.methods), i, i+1), d.settings, d.grid}
 			if !smaller && len(d.methods) > 1 && fails(next) {
 				d, smaller = next, true
 				break
 			}
+		}
+		if next := (&drawn{d.methods, d.settings, nil}); !smaller && d.grid != nil && fails(next) {
+			d, smaller = next, true
 		}
 	}
 	return d
