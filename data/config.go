@@ -88,7 +88,7 @@ type Config struct {
 	// (docs/methods.md#new-clients)
 	NewClients float64 `toml:"new_clients"`
 	// training rows from which a new client gets its model, each number in turn; one with fewer rows
-	// uses all it has
+	// uses all it has; empty: new clients take no part, and are not evaluated
 	NewRows RowCounts `toml:"new_rows"`
 	// gradient steps on all its rows that a new client takes from the model that it is sent, where
 	// its method has no other way to a model

@@ -81,9 +81,7 @@ func (c *Config) validateNew(check *config.Checker) {
 		return
 	}
 	check.Require(c.NewSteps >= 0 && c.NewSteps <= 1e6, "new_steps", c.NewSteps, "must be in [0, 1e6]")
-	check.Require(len(c.NewRows.List()) > 0, "new_rows", c.NewRows, "must have a number")
 	check.Require(c.ClientsPerTask == 1, "clients_per_task", c.ClientsPerTask, "must be 1 with new_clients")
-	check.Require(!c.Pool, "pool", c.Pool, "must be false with new_clients")
 	check.Require(c.Resident, "resident", c.Resident, "must be true with new_clients")
 	check.Require(c.Source != SourceExternal, "new_clients", c.NewClients,
 		"must be 0 with data.source \"external\": the rows are not here")

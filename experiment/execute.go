@@ -50,6 +50,7 @@ type execution struct {
 	shared *recording     // nil: it computes for itself
 	saved  *runCheckpoint // nil: no checkpoints
 	rec    *record        // nil: a trial
+	joins  *joins         // of new clients, into the record
 }
 
 // run executes a run without ending others.
@@ -81,6 +82,11 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule,
 				addTime(&rec.about, shared.program)
 			}
 		}()
+	}
+	if rec == nil && setup.Problem != nil && setup.Problem.New != nil { // by which nothing is chosen
+		without, rows := *setup.Problem, *setup.Problem.Rows
+		rows.New, without.Rows = nil, &rows
+		setup.Problem = &without
 	}
 	x := &execution{runner: r, run: run, phase: phase, setup: setup, shared: shared, rec: rec}
 	if method.end != nil {
@@ -129,7 +135,8 @@ func (e *execution) begin(about *algorithms.Description) (*learning.Federation, 
 	if e.rec == nil {
 		return f, nil
 	}
-	if err := e.runner.begin(e.rec, f.Metrics()); err != nil {
+	e.joins = newJoins(f, e.run.Settings.Federation.Relative())
+	if err := e.runner.begin(e.rec, e.joins.metrics); err != nil {
 		return nil, err
 	}
 	return f, e.saved.resume(e.setup, e.rec.rows)
@@ -147,6 +154,7 @@ func (e *execution) play(f *learning.Federation) (*learning.Outcome, error) {
 		step := share - done
 		done += step
 		if e.rec != nil {
+			e.joins.add(&round)
 			e.rec.round(round)
 		}
 		if f.Replaying() || e.shared != nil && round.Round > 0 && round.Round <= e.shared.restored {
@@ -155,6 +163,12 @@ func (e *execution) play(f *learning.Federation) (*learning.Outcome, error) {
 		e.report(e.run.ID, e.phase, round.TimeS, step, 0)
 	})
 	e.report(e.run.ID, e.phase, math.NaN(), 1-done, 1)
+	if e.rec != nil && out != nil {
+		out.Metrics = e.joins.metrics
+		for i := range out.Rounds {
+			e.joins.add(&out.Rounds[i])
+		}
+	}
 	if err == nil && out.Status != results.Interrupted {
 		err = CheckModels(&e.setup.System)
 	}

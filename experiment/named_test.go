@@ -132,7 +132,13 @@ func save(t *testing.T, dir, source string, stop int, set ...string) (*rundir.Re
 func store(t *testing.T, dir, source string, workers, stop int, method string,
 	set ...string) (results *rundir.Results, err error) {
 	t.Helper()
-	s := parsed(t, source, set...)
+	return storeOf(t, dir, parsed(t, source, set...), workers, stop, method)
+}
+
+// storeOf is store of a scenario.
+func storeOf(t *testing.T, dir string, s *scenario.Scenario, workers, stop int,
+	method string) (results *rundir.Results, err error) {
+	t.Helper()
 	resolved, err := s.Resolved()
 	expect.NoError(t, err)
 	about := rundir.About{Version: "test", Scenario: resolved, Seeds: []uint64{1}, Targets: s.Settings.Run.Targets,

@@ -92,7 +92,7 @@ func complete(fig *results.Figure, runs []results.Run) error {
 	if fig.Series == "" {
 		fig.Series = "method"
 	}
-	if fig.Kind == results.Distribution {
+	if fig.Kind != "" && fig.Kind != results.Lines {
 		if fig.XScale == "" {
 			fig.XScale = "linear"
 		}

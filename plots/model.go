@@ -62,6 +62,10 @@ func (a *Arrangement) model(runs []results.Run) (*figureContent, error) {
 		}
 		return m, m.distribute(a, runs)
 	}
+	if m.fig.Kind == results.NewClients {
+		m.join(a, runs)
+		return m, nil
+	}
 	m.x, m.y = quantityOf(m.fig.X, runs).on(runs), quantityOf(m.fig.Y, runs).on(runs)
 	m.xScale, m.yScale = scales[m.fig.XScale], scales[m.fig.YScale]
 	if m.shows = bandsOf[m.fig.Band]; m.y.Devices {

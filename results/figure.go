@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
+	"strconv"
+	"strings"
 
 	"fedsim/config"
 )
@@ -11,11 +14,14 @@ import (
 // Figure describes a figure of an experiment: one panel for each value of Panel, one line
 // for each value of Series. A line of kind "lines" is the mean over seeds with a Band. A
 // line of kind "distribution" is the share of clients, those of
-// all seeds together, at or below a value of Y at the end of the runs.
+// all seeds together, at or below a value of Y at the end of the runs. One of kind "new-clients" is Y of new
+// clients at the end, against their training rows.
 type Figure struct {
-	// "lines": y against x; or "distribution": the share of clients at or below a value of y, a
+	// "lines": y against x; "distribution": the share of clients at or below a value of y, a
 	// metric by client, at its last evaluation. Then the horizontal axis is y, with x_scale and
-	// x_max, and x, y_scale, y_min and y_max have no effect
+	// x_max, and x, y_scale, y_min and y_max have no effect. "new-clients": y of new clients
+	// (data.new_clients) at the last evaluation, against the rows from which they get their model: y is
+	// new_error, new_worst, new_spread, new_flops, new_bytes, new_time_s or new_energy_j
 	Kind string `toml:"kind"`
 	// file name without extension: letters, digits, -, _ and .; empty: the experiment's name; of
 	// [[experiment.figures]], with -2, -3, ...
@@ -119,11 +125,38 @@ func DefaultDistribution() Figure {
 	return Figure{Kind: Distribution, Series: "method", Y: "test_error", XScale: "linear", Band: BandSE}
 }
 
-// Lines and Distribution are the values of Figure.Kind.
+// DefaultNewClients returns the error of new clients against their rows, a line per method.
+func DefaultNewClients() Figure {
+	return Figure{Kind: NewClients, Series: "method", Y: "new_error", XScale: "linear", YScale: "linear", Band: BandSE}
+}
+
+// Lines, Distribution and NewClients are the values of Figure.Kind.
 const (
 	Lines        = "lines"
 	Distribution = "distribution"
+	NewClients   = "new-clients"
 )
+
+// newClientMetrics are what a figure of kind "new-clients" can show: each with "_" and the number of rows is a metric.
+var newClientMetrics = []string{"new_error", "new_worst", "new_spread", "new_flops", "new_bytes", "new_time_s",
+	"new_energy_j"}
+
+// ByNewRows returns what a run has at its end of new clients, by the number of their rows: those of new_error_0,
+// new_error_5 and so on for "new_error".
+func (r *Run) ByNewRows(name string) (rows, values []float64) {
+	for i := range r.Metrics {
+		m := r.Metrics[i].Metric()
+		of, is := strings.CutPrefix(m.Name, name+"_")
+		n, err := strconv.Atoi(of)
+		if !is || err != nil {
+			continue
+		}
+		at := sort.SearchFloat64s(rows, float64(n))
+		rows = slices.Insert(rows, at, float64(n))
+		values = slices.Insert(values, at, r.AtEnd(&m).Mean)
+	}
+	return rows, values
+}
 
 // XNames and YNames are the quantities of the axes.
 var XNames, YNames []string
@@ -159,7 +192,7 @@ func hasLimit(y string) bool {
 // learner declares; see CheckColumn.
 func (f *Figure) Validate(c *config.Checker) {
 	c.Require(config.IsName(f.File), "file", f.File, config.NameRule)
-	c.OneOf("kind", f.Kind, Lines, Distribution)
+	c.OneOf("kind", f.Kind, Lines, Distribution, NewClients)
 	c.OneOf("x_scale", f.XScale, "linear", "log")
 	c.OneOf("band", f.Band, Bands...)
 	c.Require(f.Width == 0 || f.Width >= leastWidth && f.Width <= 1000, "width", float64(f.Width),
@@ -168,11 +201,12 @@ func (f *Figure) Validate(c *config.Checker) {
 		f.checkDistribution(c)
 		return
 	}
-	if f.X != Epsilon {
-		c.OneOf("x", f.X, XNames...)
-	}
-	if _, old := Renamed(f.Y); old || !isMetricName(f.Y) {
-		f.CheckColumn(c)
+	if f.Kind == NewClients {
+		c.OneOf("y", f.Y, newClientMetrics...)
+		c.Require(f.X == "", "x", f.X, "has no effect with kind = \"new-clients\": it is the rows of a new client")
+		c.Require(!f.Limits, "limits", f.Limits, "must be false with kind = \"new-clients\": an optimum has none")
+	} else {
+		f.checkAxes(c)
 	}
 	if f.YScale != "" {
 		c.OneOf("y_scale", f.YScale, "linear", "log")
@@ -184,11 +218,21 @@ func (f *Figure) Validate(c *config.Checker) {
 		c.Require(end.value >= 0 && !math.IsInf(end.value, 0), end.key, end.value,
 			"must be a number that is not negative")
 	}
+	c.Require(f.YMin == 0 || f.YMax == 0 || f.YMin < f.YMax, "y_min", f.YMin, "must be below y_max")
+}
+
+// checkAxes reports axes that no run has.
+func (f *Figure) checkAxes(c *config.Checker) {
+	if f.X != Epsilon {
+		c.OneOf("x", f.X, XNames...)
+	}
+	if _, old := Renamed(f.Y); old || !isMetricName(f.Y) {
+		f.CheckColumn(c)
+	}
 	if f.Limits {
 		c.Require(hasLimit(f.Y), "limits", f.Limits,
 			fmt.Sprintf("must be false with y = %q: the optimum has limits of errors", f.Y))
 	}
-	c.Require(f.YMin == 0 || f.YMax == 0 || f.YMin < f.YMax, "y_min", f.YMin, "must be below y_max")
 }
 
 // checkDistribution reports keys without an effect, and a metric that no client can have.

@@ -180,6 +180,8 @@ func (d *design) readFigures(table experimentTable, problems *config.Errors) {
 		figure := results.DefaultFigure()
 		if kind := place.node.Child("kind"); kind != nil && kind.Value() == results.Distribution {
 			figure = results.DefaultDistribution()
+		} else if kind != nil && kind.Value() == results.NewClients {
+			figure = results.DefaultNewClients()
 		}
 		problems.Merge(config.Decode(place.node, place.key, &figure))
 		if figure.File == "" {
@@ -223,7 +225,7 @@ func (d *design) checkFigure(figure *results.Figure, place figurePlace, problems
 	own := config.NewChecker()
 	c := own.In(place.key)
 	figure.Validate(c)
-	if !d.declares && !d.serves && figure.Kind != results.Distribution && !isByClient(figure.Y) &&
+	if !d.declares && !d.serves && figure.Kind == results.Lines && !isByClient(figure.Y) &&
 		!isOfRooms(figure.Y) {
 		figure.CheckColumn(c)
 	}

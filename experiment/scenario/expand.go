@@ -81,6 +81,11 @@ func (d *design) expand(base *config.Node) (Experiment, config.Errors) {
 			problems.Add(d.at,
 				fmt.Sprintf("experiment %s: figure %s: y = %q: must be train_ or test_ and one of run.client_metrics",
 					d.name, f.File, f.Y))
+		case f.Kind == results.NewClients && !slices.ContainsFunc(e.Jobs, func(j Job) bool {
+			return j.Candidates[0].Settings.Data.NewClients > 0
+		}):
+			problems.Add(d.at, fmt.Sprintf("experiment %s: figure %s: kind = %q has nothing to show: data.new_clients "+
+				"must be positive", d.name, f.File, f.Kind))
 		case f.Y == "theta" && !slices.ContainsFunc(e.Jobs, measuresTheta):
 			problems.Add(d.at,
 				fmt.Sprintf(

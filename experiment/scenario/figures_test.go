@@ -89,7 +89,11 @@ func TestFiguresOfDistributionsAreChecked(t *testing.T) {
 		"file = \"a/b\"":                      `experiment.figures[0].file = "a/b"`,
 		"file = \"e\"\n[experiment.figure]\n": `x.toml:6:8: two figures go to`,
 		"[[experiment.figures]]\nkind = \"histogram\"": `experiment.figures[1].kind = "histogram": ` +
-			`must be one of lines, distribution`,
+			`must be one of lines, distribution, new-clients`,
+		"[[experiment.figures]]\nkind = \"new-clients\"\ny = \"test_error\"": `experiment.figures[1].y = ` +
+			`"test_error": must be one of new_error`,
+		"[[experiment.figures]]\nkind = \"new-clients\"\nx = \"round\"": `experiment.figures[1].x = "round": ` +
+			`has no effect`,
 		"[[experiment.figures]]\ny = \"x\"\nkind = \"lines\"": `experiment.figures[1].y = "x": ` +
 			`must be one of suboptimality`,
 	} {
@@ -104,4 +108,14 @@ func TestFiguresOfDistributionsAreChecked(t *testing.T) {
 	if _, err := Parse("x.toml", []byte(head), []string{`run.client_metrics=["error"]`}); err != nil {
 		t.Error(err)
 	}
+}
+
+// A figure of new clients needs some.
+func TestFiguresOfNewClientsAreChecked(t *testing.T) {
+	const head = mocha + "[[experiment]]\nname = \"e\"\n[experiment.figure]\nkind = \"new-clients\"\n"
+	_, err := Parse("x.toml", []byte(head), nil)
+	const want = `figure e: kind = "new-clients" has nothing to show: data.new_clients must be positive`
+	expect.That(t, err != nil && strings.Contains(err.Error(), want), "%v", err)
+	s := expect.Value(Parse("x.toml", []byte("data.new_clients = 0.2\nproblem.regularizer = \"mean\"\n"+head), nil))(t)
+	expect.That(t, s.Experiments[0].Figures[0].Y == "new_error", "%+v", s.Experiments[0].Figures)
 }

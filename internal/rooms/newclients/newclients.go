@@ -14,7 +14,8 @@ import (
 	"fedsim/mtl"
 )
 
-// newTasks are the new clients of a dual method: tasks of which the models of the others are fixed.
+// newTasks are the new clients of a method that minimizes P: tasks of which the models of the others are fixed, or
+// further clients of the only task (data.pool).
 type newTasks struct {
 	algorithms.Algorithm
 	problem *mtl.Problem
@@ -22,6 +23,10 @@ type newTasks struct {
 
 // Join writes the model that a new client would have as one more task.
 func (t newTasks) Join(n *mtl.Newcomer, into []float64) algorithms.Joined {
+	if t.problem.Tasks() < t.problem.Clients() { // one task for all
+		copy(into, t.Model().W.Row(0))
+		return algorithms.Joined{Values: len(into)}
+	}
 	center, strength, tied := t.problem.NewTask(t.Model().W)
 	if rows := len(n.Rows); rows > 0 && t.problem.Config.LossScaling != mtl.Mean {
 		strength /= float64(rows)
@@ -61,7 +66,8 @@ func Start(f algorithms.Factory, s algorithms.Setup, o algorithms.Options) (*alg
 
 // add makes a method evaluate new clients.
 func add(s *algorithms.Setup, m *algorithms.Method) error {
-	if s.Problem == nil || s.Problem.New == nil || m.About.Evaluated != algorithms.ByRun {
+	if s.Problem == nil || s.Problem.New == nil || len(s.Problem.New.Rows) == 0 ||
+		m.About.Evaluated != algorithms.ByRun {
 		return nil
 	}
 	added := metrics(s.Problem.New.Rows)
@@ -70,9 +76,11 @@ func add(s *algorithms.Setup, m *algorithms.Method) error {
 	}
 	of, ok := m.Algorithm.(algorithms.Joining)
 	want := "must be 0: " + m.About.Name + " has no model for a new client"
-	if !ok && m.About.Needs.Dual {
-		of, ok = newTasks{m.Algorithm, s.Problem}, s.Problem.HasNewTask()
-		want += " but with problem.regularizer \"independent\", or \"mean\" of one cluster"
+	if !ok && m.About.MinimizesP {
+		of = newTasks{m.Algorithm, s.Problem}
+		ok = s.Problem.Tasks() < s.Problem.Clients() || s.Problem.HasNewTask() && s.Problem.Exact()
+		want += " but with data.pool, or a loss of one score and problem.regularizer \"independent\", or \"mean\" of " +
+			"one cluster; data.new_rows = [] sets them apart and does not evaluate them"
 	}
 	if !ok {
 		return fmt.Errorf("starting %s: %w", m.About.Name,

@@ -87,8 +87,38 @@ func TestNewClientsAreEvaluated(t *testing.T) {
 	got = values(t, m)
 	expect.That(t, math.IsNaN(got["new_error_0"]) && !math.IsNaN(got["new_error_3"]), "%v", got)
 
+	m, _, err = method(t, "mocha", func(c *mtl.Config) { c.Regularizer = mtl.RegProbabilistic })
+	expect.NoError(t, err)
+	expect.That(t, m.Reporter == nil, "new clients without numbers of rows are evaluated")
+
 	for _, name := range []string{"gossip", "mocha"} {
 		_, _, err = method(t, name, func(c *mtl.Config) { c.Regularizer = mtl.RegProbabilistic }, 0)
 		expect.That(t, err != nil && strings.Contains(err.Error(), "data.new_clients = 3: must be 0: "+name), "%v", err)
 	}
+}
+
+// One task of all clients is the model of a new one, with any number of its rows.
+func TestNewClientsOfOneTaskHaveItsModel(t *testing.T) {
+	cfg := data.Defaults()
+	cfg.Synthetic.Clients, cfg.Synthetic.Features = 8, 6
+	cfg.NewClients, cfg.NewRows, cfg.Pool = 0.25, data.NewRowCounts(0, 3), true
+	problem := mtl.Defaults()
+	problem.Regularizer, problem.Loss = mtl.RegIndependent, mtl.LossLogistic
+	p := expect.Value(mtl.NewProblem(problem, *expect.Value(data.Prepare(cfg))(t)))(t)
+	pool := parallel.NewPool(1)
+	c := expect.Value(p.Regularizer.Start(pool, p.Tasks()))(t)
+	w := p.NewWeights()
+	for j := range w.Row(0) {
+		w.Row(0)[j] = float64(j%3) - 0.75
+	}
+	f, _ := algorithms.Lookup("optimum")
+	m := expect.Value(Start(f, algorithms.Setup{Problem: p, Shape: p.Shape, Rows: p.RowCounts(), Coupling: c,
+		Solution: &w, Workers: 1, Pool: pool}, f.Options()))(t)
+	want := 0.0
+	for k := range p.New.Test.Clients {
+		want += p.ErrorOf(&p.New.Test.Clients[k], w.Row(0)) / float64(len(p.New.Test.Clients))
+	}
+	got := values(t, m)
+	expect.That(t, got["new_error_0"] == want && got["new_error_3"] == want && want > 0, "%v, want %g", got, want)
+	expect.That(t, got["new_values_3"] == 6 && got["new_flops_3"] == 0, "%v", got)
 }

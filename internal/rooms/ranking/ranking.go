@@ -103,6 +103,12 @@ func measuresOf(runs []results.Run, targets results.Targets) (all []Measure) {
 					head: x.head})
 		}
 	}
+	for _, m := range results.NamedMetrics(runs) {
+		if rows, is := strings.CutPrefix(m.Name, "new_error_"); is && !main.Higher {
+			all = append(all, Measure{Name: m.Name, metric: m, title: "error of new clients, by their rows", head: rows,
+				text: func(v float64) string { return main.Format(v, runs[0].Real) }})
+		}
+	}
 	for _, target := range targets {
 		add :=
 			func(name, head string, text func(float64) string, amount func(*results.Amounts) float64,

@@ -217,3 +217,22 @@ func TestCSV(t *testing.T) {
 	got, want := strings.Join(rows[2], ","), "e,,b,test_error,2,2,0.5,0.25,0.25,0.125,1,2,0.5"
 	expect.That(t, got == want, "%s, want %s", got, want)
 }
+
+// Errors of new clients are ranked, for each number of their rows.
+func TestErrorsOfNewClientsAreRanked(t *testing.T) {
+	all := methods([]float64{0.1, 0.1, 0.1}, []float64{0.3, 0.3, 0.3})
+	for i := range all {
+		r := &all[i]
+		r.Metrics = []results.NamedMetric{{Name: "new_error_5", Better: "lower"},
+			{Name: "new_short_5", Better: "lower"}}
+		at := &r.Rounds[len(r.Rounds)-1]
+		at.Metrics = []results.NamedValue{{Name: "new_error_5", Value: 0.5 - at.TestError + 1e-3*float64(r.Seed)},
+			{Name: "new_short_5", Value: 1}}
+	}
+	table := New(all, nil, independent)
+	wantRanks(t, table, "test_error", "1 2")
+	wantRanks(t, table, "new_error_5", "2 1")
+	for _, m := range table.measures {
+		expect.That(t, m.Name != "new_short_5", "a count of clients is ranked")
+	}
+}

@@ -56,7 +56,8 @@ var grids = [][]string{
 		"\"devices.flops_scale\" = { min = 1, max = 1e4, scale = \"log\" }\n"},
 	{"[experiment.tuning]\ntarget = { train_error = 0.45 }\nextend = 2\n",
 		"[experiment.tune.a]\n\"problem.lambda\" = [0.01, 0.1]\n"},
-	{"[experiment.tuning]\ntarget = { train_error = 0.45 }\n", "[experiment.tune.a]\n\"problem.lambda\" = [0.01, 0.1]\n",
+	{"[experiment.tuning]\ntarget = { train_error = 0.45 }\n",
+		"[experiment.tune.a]\n\"problem.lambda\" = [0.01, 0.1]\n",
 		"[experiment.sweep]\n\"network.bytes_scale\" = [1, 1000]\n"},
 }
 
