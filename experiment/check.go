@@ -23,10 +23,10 @@ const (
 	manySteps = 1e9
 )
 
-// Check returns the error of the first run of each experiment whose devices cannot respond
-// within its deadline, before anything runs: every point of a sweep, a sample and a tuning
-// grid counts. The notes are about rounds of very many steps. Check reads no data files, and
-// leaves runs on them, and those beyond the first devices, to their start.
+// Check returns the error of the first run of each experiment that its server would refuse, for the number of its
+// devices or since none can respond within its deadline, before anything runs: every point of a sweep, a sample and
+// a tuning grid counts. The notes are about rounds of very many steps. Check reads no data files, and leaves runs
+// on them, and those beyond the first devices, to their start.
 func Check(ctx context.Context, experiments []scenario.Experiment) (notes []string, err error) {
 	c := check{grouping: grouping{runner: newRunner(ctx, nil, Options{}, mostRecorded)}}
 	for _, e := range experiments {
@@ -45,13 +45,16 @@ func Check(ctx context.Context, experiments []scenario.Experiment) (notes []stri
 							candidate.ID, q.steps))
 				}
 				seeds := e.Jobs[i].Seeds
-				if untilCertain(&e.Jobs[i]) {
+				switch {
+				case candidate.Settings.Federation.DeadlineS == 0: // nothing that is drawn matters
+					seeds = seeds[:1]
+				case untilCertain(&e.Jobs[i]):
 					seeds = seeds[:fewest]
 				}
 				for _, seed := range seeds {
 					run := candidate.WithSeed(seed)
 					if failed == nil {
-						failed = c.deadline(&run)
+						failed = c.start(&run)
 					}
 				}
 			}
@@ -66,11 +69,12 @@ type check struct {
 	devices int // looked at so far
 }
 
-// deadline returns the error of a run whose devices cannot respond within its deadline.
-func (c *check) deadline(run *scenario.RunSpec) error {
+// start returns the error with which the server of a run would refuse the number of its clients, or a deadline that
+// none of them can meet.
+func (c *check) start(run *scenario.RunSpec) error {
 	s := &run.Settings
 	factory, known := algorithms.Lookup(run.Algorithm)
-	if s.Federation.DeadlineS == 0 || !known || run.Describe(mtl.Shape{}).Work.Steps == nil {
+	if !known {
 		return nil
 	}
 	sized, err := c.prepare.sizesOf(s)
@@ -84,6 +88,13 @@ func (c *check) deadline(run *scenario.RunSpec) error {
 	if err != nil {
 		return nil // likewise, of files of traces
 	}
+	about := run.Describe(mtl.Shape{})
+	if err := clientsOf(setup, &about); err != nil {
+		return fmt.Errorf("run %s: %w", run.ID, err)
+	}
+	if s.Federation.DeadlineS == 0 || about.Work.Steps == nil {
+		return nil
+	}
 	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, c.pool
 	setup.Schedule = learning.Schedule{Outer: 1, Rounds: 1, EvalEvery: 1}
 	_, err = learning.New(*setup)
@@ -91,4 +102,16 @@ func (c *check) deadline(run *scenario.RunSpec) error {
 		return fmt.Errorf("run %s: %w", run.ID, problem)
 	}
 	return nil
+}
+
+// clientsOf returns what does not go with the number of clients of a run.
+func clientsOf(s *learning.Setup, about *algorithms.Description) error {
+	if err := s.CheckSizes(); err != nil {
+		return err
+	}
+	c := config.NewChecker()
+	_, asked := s.Config.Sizes(s.Clients)
+	learning.ValidateAsked(c, asked, s.Clients, about)
+	s.Check(c)
+	return c.Err()
 }

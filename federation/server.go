@@ -69,7 +69,7 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	f.outside, _ = d.(Messenger)
 	f.losses, _ = d.(Losses)
 	f.attempts = attempts{server: f}
-	f.estimates = estimates{setup: &f.setup, work: &f.work, traits: f.traits, minRows: f.minRows, rounds: 1}
+	f.estimates = estimates{setup: &f.setup, work: &f.work, traits: f.traits, minRows: f.minRows}
 	f.accounts.server = f
 	f.journal = journal{to: s.Journal, round: &f.round}
 	f.supervisor = supervisor{server: f, ctx: context.Background()}
@@ -81,9 +81,6 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 		return nil, err
 	}
 	f.estimates.clients, f.journal.clients = f.clients, f.clients
-	if s.Journal != nil {
-		f.journal.joules = make([]float64, n)
-	}
 	for _, o := range f.clients.Observers() {
 		if o, both := o.(Observer); both {
 			f.observers = append(f.observers, o)
@@ -96,9 +93,8 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	if err := f.newPolicies(); err != nil {
 		return nil, err
 	}
-	if f.tiers = newTiers(f); f.tiers != nil {
-		f.estimates.rounds = f.tiers.rounds
-	}
+	f.tiers = newTiers(f)
+	f.estimates.rounds = f.perRound()
 	if s.Config.PartialShare > 0 {
 		f.partial = newPartial(f)
 	}
@@ -163,7 +159,7 @@ func (s *Server) clientsSetup() clients.Setup {
 	s.attempts.waits = s.attempts.mustWait(c.Sharing())
 	c.Due = s.attempts.waits
 	if setup.Journal != nil {
-		c.Journal = &s.journal
+		c.Journal, s.journal.joules = &s.journal, make([]float64, setup.Clients)
 	}
 	return c
 }

@@ -17,11 +17,10 @@ import (
 // that asks so many clients in a round.
 func (f *Federation) check(c *config.Checker, asked int) {
 	about, s := &f.method.About, &f.setup
-	needs, name, cfg, traits := &about.Needs, about.Name, &s.Config, s.Config.Traits()
+	name, cfg, traits := about.Name, &s.Config, s.Config.Traits()
 	ValidateMethod(c.In("federation"), cfg, about, "")
 	ValidateCoding(c, cfg, s.Coding, s.Privacy != nil && s.Privacy.Noisy(), s.Network.HubSize, f.learns(), about)
-	c.Require(!needs.AllClients || asked == s.Clients, "federation.clients_per_round", asked,
-		fmt.Sprintf("must be left out: %s needs a response of every device", name))
+	ValidateAsked(c, asked, s.Clients, about)
 	f.checkProblem(c)
 	if traits.Weighs && f.learns() {
 		c.Require(about.Weights == algorithms.Yes, "federation.protocol", cfg.Protocol,
@@ -42,6 +41,12 @@ func (f *Federation) check(c *config.Checker, asked int) {
 	s.CheckLosses(c, &work)
 	f.checkLateWeights(c)
 	s.CheckEndless(c)
+}
+
+// ValidateAsked reports a method that needs a response of every device in a run that asks only some.
+func ValidateAsked(c *config.Checker, asked, clients int, method *algorithms.Description) {
+	c.Require(!method.Needs.AllClients || asked == clients, "federation.clients_per_round", asked,
+		fmt.Sprintf("must be left out: %s needs a response of every device", method.Name))
 }
 
 // checkProblem finds a problem that the method cannot learn.

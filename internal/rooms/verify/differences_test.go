@@ -320,11 +320,13 @@ func TestDifferences(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		base := made(s, experiment.Options{Workers: 1})
 		if _, err := experiment.Check(ctx(), s.Experiments); err != nil {
-			refused++
+			if refused++; base.err == nil {
+				t.Errorf("seed %d is refused before it runs, but can be made: %v\n%s", seed, err, d)
+			}
 			continue
 		}
-		base := made(s, experiment.Options{Workers: 1})
 		if base.err != nil {
 			failed[strings.Join(strings.Fields(base.err.Error()), " ")]++
 		}
