@@ -190,7 +190,7 @@ func (o *optimum) report(found []experiment.Twin) (string, error) {
 	at := o.values[o.best]
 	form, stands := rows[at], rows[o.standing]
 	text := fmt.Sprintf("%s = %s is best for %s: %s by the closed form, %s simulated", o.optimize, at, o.quantity,
-		short(form.Form), short(form.Simulated))
+		short(o.forms[o.best].Form), short(form.Simulated))
 	if at != o.standing {
 		text += fmt.Sprintf(", %s as the scenario stands (%s): %+.1f %%", short(stands.Simulated), o.standing,
 			100*(form.Simulated/stands.Simulated-1))
@@ -203,6 +203,9 @@ func (o *optimum) report(found []experiment.Twin) (string, error) {
 	} else {
 		text += fmt.Sprintf("The simulation has %s at %s, %.2g %% better.", short(rows[best].Simulated), best,
 			100*math.Abs(rows[best].Simulated/form.Simulated-1))
+	}
+	if math.IsNaN(form.Form) { // of the run, whose batteries the search does not know
+		text += fmt.Sprintf(" The closed form does not hold for all of the simulation (%s).", form.Holds)
 	}
 	set := "experiment." + o.experiment + ".sample."
 	command := []string{"fedsim", "run", o.name}
