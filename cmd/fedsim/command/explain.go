@@ -35,7 +35,8 @@ func newExplain([]string) *cobra.Command {
 The command prints the time of the rounds by cause (downlink, compute, uplink, ...)
 along the path of the response that ended each round. It lists the devices that
 ended rounds, by how much they delayed the round after the last response before
-theirs, and the share of time that devices waited.
+theirs, and the share of time that devices waited. Under a deadline it lists those
+that missed it, and by how much. A shared link that delayed rounds is named.
 
 --without and --deadline estimate the time of the same rounds without the slowest
 devices, or with a deadline. docs/time.md#why-a-run-took-so-long says when that is possible.
@@ -49,8 +50,8 @@ all with --set run.devices=true.
 --timeline simulates the run again, and writes what its devices did as a Chrome
 trace for https://ui.perfetto.dev.`,
 		Example: `  fedsim explain runs/quickstart
-  fedsim explain runs/quickstart --run quickstart/cocoa/seed=1 --without 3
-  fedsim explain runs/quickstart --deadline 0.5 --json
+  fedsim explain runs/quickstart --run quickstart/mocha/seed=2 --json
+  fedsim explain runs/deadline --without 2 --deadline 0.3
   fedsim explain runs/quickstart --timeline quick.json --rounds 1:20`,
 	}, "one run directory", completeDirectory, func(cmd *cobra.Command, dir string) error {
 		return f.explain(cmd, dir)

@@ -137,6 +137,7 @@ func TestJSONPage(t *testing.T) {
 		gridSummary{}, experiment.Trial{},
 		scenarios.Info{}, compare.Comparison{}, compare.Difference{}, compare.Case{}, compare.Row{}, compare.Cell{},
 		compare.Unmatched{}, explain.Report{}, explain.Target{}, explain.Path{}, explain.RoundAnalysis{},
+		explain.SharedLink{},
 		explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{}, serving{}, plan.Plan{}, plan.Item{},
 		plan.Cost{}, work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{},
 		prediction.Report{}, prediction.Checked{}, prediction.Errors{}, prediction.Spread{}, prediction.Ahead{},

@@ -20,12 +20,18 @@ type Total struct {
 	Taken     int     `json:"taken"`      // rounds in which the server used a response
 	Dropped   int     `json:"dropped"`    // as in rounds.parquet
 	Late      int     `json:"late"`       // as in rounds.parquet
+	Missed    int     `json:"missed"`     // rounds whose deadline it missed
+	LateByS   float64 `json:"late_by_s"`  // by so much on average; estimated where the round ended its attempt
+	// whether it was later than LateByS: where no response of a device says how long its work takes
+	LateAtLeast bool `json:"late_at_least"`
 	Activities
 	WaitShare float64 `json:"wait_share"` // fraction of the time spent waiting
 	EnergyJ   float64 `json:"energy_j"`
 
 	responseS float64 // sum of the response times
 	responses int     // rounds in responseS
+	lateS     float64 // sum of how late its responses were
+	lates     int     // responses in lateS
 }
 
 // Activities are the seconds that devices spend on each activity.
@@ -52,10 +58,13 @@ func (a *Activities) add(b *Activities) {
 	a.DepletedS += b.DepletedS
 }
 
-// finish sets ResponseS and WaitShare, which are 0 without a round or without time.
+// finish sets ResponseS, LateByS and WaitShare, which are 0 without a round or without time.
 func (t *Total) finish() {
 	if t.responses > 0 {
 		t.ResponseS = t.responseS / float64(t.responses)
+	}
+	if t.lates > 0 {
+		t.LateByS = t.lateS / float64(t.lates)
 	}
 	t.WaitShare = share(t.WaitS, t.DownlinkS+t.ComputeS+t.UplinkS+t.PollS+t.WaitS+t.UnavailableS+t.DepletedS)
 }
@@ -67,6 +76,10 @@ func (t *Total) add(o *Total) {
 	t.Taken += o.Taken
 	t.Dropped += o.Dropped
 	t.Late += o.Late
+	t.Missed += o.Missed
+	t.LateAtLeast = t.LateAtLeast || o.LateAtLeast
+	t.lateS += o.lateS
+	t.lates += o.lates
 	t.Activities.add(&o.Activities)
 	t.EnergyJ += o.EnergyJ
 	t.responseS += o.responseS
@@ -83,6 +96,14 @@ type Device struct {
 
 // label returns the name of a device in tables.
 func (d *Device) label() string { return cmp.Or(d.Name, strconv.Itoa(d.Device)) }
+
+// label returns the name of a device in sentences.
+func (r *Report) label(client int) string {
+	if client < len(r.Devices) {
+		return r.Devices[client].label()
+	}
+	return strconv.Itoa(client)
+}
 
 // NameDevices names the devices after the clients of the data of the run.
 func (r *Report) NameDevices(run *results.Run) {
@@ -106,12 +127,12 @@ func (r *Report) Slowest() []int {
 	return r.sorted(func(a, b *Device) int { return cmp.Compare(b.ResponseS, a.ResponseS) })
 }
 
-// Stragglers returns the devices by decreasing ExcessS, then by decreasing Ended, then
-// by decreasing ResponseS, then by number.
+// Stragglers returns the devices by decreasing ExcessS, then by decreasing Ended, Missed, LateByS and
+// ResponseS, then by number.
 func (r *Report) Stragglers() []int {
 	return r.sorted(func(a, b *Device) int {
 		return cmp.Or(cmp.Compare(b.ExcessS, a.ExcessS), cmp.Compare(b.Ended, a.Ended),
-			cmp.Compare(b.ResponseS, a.ResponseS))
+			cmp.Compare(b.Missed, a.Missed), cmp.Compare(b.LateByS, a.LateByS), cmp.Compare(b.ResponseS, a.ResponseS))
 	})
 }
 
@@ -162,6 +183,13 @@ func (r *Report) count(x *RoundAnalysis, rows []results.DeviceRow) {
 
 // finish sets the means and the total of the devices, and the classes of the devices of a fleet.
 func (r *Report) finish() {
+	if r.late != nil {
+		r.late.finish(r)
+	}
+	if r.sharing != nil {
+		r.Shared = r.sharing.finish(r.TimeS)
+	}
+	r.late, r.sharing = nil, nil
 	for client := range r.Devices {
 		r.All.add(&r.Devices[client].Total)
 		r.Devices[client].finish()

@@ -31,6 +31,7 @@ type Report struct {
 	// likewise, by the field of each results.Declared; empty where nothing counts them
 	Costs   map[string][]Cost `json:",embed"`
 	Rounds  []RoundAnalysis   `json:"rounds"`  // in order
+	Shared  []SharedLink      `json:"shared"`  // that delayed rounds, the worst first
 	Devices []Device          `json:"devices"` // by number
 	Classes []Class           `json:"classes"` // of the fleet, in its order; empty without a fleet
 	WhatIf  []*WhatIf         `json:"what_if"` // estimates; the caller sets them
@@ -38,6 +39,8 @@ type Report struct {
 	Run      *scenario.RunSpec `json:"-"`
 	dir      string
 	depleted bool // a battery was depleted, or too low for new work, during the run
+	late     *lateness
+	sharing  *sharing // nil: no link is shared
 }
 
 // Target is the cost of reaching a target, and what that time was spent on.
@@ -144,8 +147,13 @@ func (r *Report) addRound(startS float64, rows []results.DeviceRow) {
 		for client := range r.Devices {
 			r.Devices[client].Device = client
 		}
+		r.late, r.sharing = newLateness(len(rows)), newSharing(r)
 	}
 	round := attribute(r.Run, startS, rows)
+	r.late.add(r, &round, rows)
+	if r.sharing != nil {
+		r.sharing.add(&round, rows)
+	}
 	r.Rounds = append(r.Rounds, round)
 	r.TimeS = rows[0].TimeS
 	r.Path.add(&round.Path)

@@ -181,7 +181,11 @@ func TestTimesAddUp(t *testing.T) {
 			if name == "polls" && !(polls > 0.1 && polls < 0.65 && r.Path.WaitS == 0) || name != "polls" && polls > 0 {
 				t.Errorf("%v s a round of polls and %v s of waiting", polls, r.Path.WaitS)
 			}
-			if text := r.Sections().Text(80); !strings.Contains(text, "time along the responses") {
+			title := "time along the responses"
+			if name == "deadline" {
+				title = "time of the devices, mean"
+			}
+			if text := r.Sections().Text(80); !strings.Contains(text, title) {
 				t.Error(text)
 			}
 		})
@@ -465,6 +469,66 @@ func TestInvalidChanges(t *testing.T) {
 	}
 }
 
+// A device that misses a deadline is late by its response time in the same run without one: by an
+// estimate where the round ends its attempt, and as measured where the server keeps the response.
+func TestLateness(t *testing.T) {
+	const deadlineS = 0.7
+	deadline := []string{"network.jitter=0", "federation.protocol=deadline",
+		fmt.Sprint("federation.deadline_s=", deadlineS)}
+	truth := explainScenario(t, timed, "network.jitter=0")
+	for name, set := range map[string]string{"ended": "federation.late=drop", "kept": "federation.late=keep"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := explainScenario(t, timed, append([]string{set}, deadline...)...)
+			missed, rounds := 0, 0
+			for client := range r.Devices {
+				d, late := &r.Devices[client], truth.Devices[client].ResponseS-deadlineS
+				if late <= 0 {
+					expect.That(t, d.Missed == 0 && d.LateByS == 0, "device %d is in time: %+v", client, d)
+					continue
+				}
+				missed++
+				rounds += d.Missed
+				expect.That(t, d.Missed > 0 && !d.LateAtLeast, "device %d is late: %+v", client, d)
+				near(t, fmt.Sprintf("how late device %d is", client), d.LateByS, late, 1e-6)
+			}
+			expect.Must(t, missed > 1 && missed < len(r.Devices), "%d devices are late: the test compares nothing",
+				missed)
+			want := fmt.Sprintf("%d of 8 devices missed the deadline of 700 ms, in %d of %d attempts", missed, rounds,
+				r.All.Selected)
+			text := r.Sections().Text(80)
+			expect.That(t, strings.Contains(text, want), "no %q in %s", want, text)
+		})
+	}
+}
+
+// Equal devices send at the same time. Rounds are longer by what uplinks take more than alone, and the
+// uplink of the cell is named.
+func TestSharedLinks(t *testing.T) {
+	t.Parallel()
+	equal := []string{"network.jitter=0", "devices.speed_spread=0", "data.synthetic.rows_min=50",
+		"data.synthetic.rows_max=50"}
+	alone := explainScenario(t, timed, equal...)
+	r := explainScenario(t, timed, append(equal, "network.shared.cells=2", "network.shared.cell_up_mbps=0.05",
+		"network.shared.server_up_mbps=10", "network.shared.cell_down_mbps=1000")...)
+	expect.Must(t, len(alone.Shared) == 0 && len(r.Shared) > 0, "shared links %+v and %+v", alone.Shared, r.Shared)
+	longer, rounds := 0.0, 0
+	for _, l := range r.Shared {
+		expect.That(t, strings.HasPrefix(l.Link, "uplink of cell ") && l.Mbps == 0.05 && l.Busy > 0 && l.Busy < 1,
+			"a link %+v", l)
+		longer, rounds = longer+l.LongerS, rounds+l.Rounds
+	}
+	expect.That(t, rounds == len(r.Rounds), "%d rounds are delayed: must be all of %d", rounds, len(r.Rounds))
+	near(t, "the delay", longer, r.TimeS-alone.TimeS, 1e-6)
+	apart := explainScenario(t, timed, "network.shared.cells=5", "network.shared.cell_up_mbps=0.005")
+	for _, x := range apart.Rounds {
+		expect.That(t, x.Device%5 > 0 && x.Link == fmt.Sprintf("uplink of cell %d", x.Device%5),
+			"device %d was delayed by %q", x.Device, x.Link)
+	}
+	text := r.Sections().Text(80)
+	expect.That(t, strings.Contains(text, "uplink of cell 0  ") && strings.Contains(text, " %, cell 0\n"), "%s", text)
+}
+
 // The devices of a fleet have the classes with which they were assembled.
 func TestClasses(t *testing.T) {
 	t.Parallel()
@@ -520,7 +584,7 @@ func TestListsTenDevices(t *testing.T) {
 	}
 	r := explain.Report{Run: &scenario.RunSpec{}, TimeS: 2, WhatIf: []*explain.WhatIf{w}}
 	const want = "\nwhat if\n  without the 12 slowest devices, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18 and 2 more, " +
-		"protocol wait-for-all: 1.00 s instead of 2.00 s (50 %); 3 responses instead of 4\n"
+		"protocol wait-for-all: 1.00 s instead of 2.00 s (50.0 %); 3 responses instead of 4\n"
 	text := r.Sections().Text(400)
 	expect.That(t, strings.HasSuffix(text, want), "got  %swant %s", text, want)
 }

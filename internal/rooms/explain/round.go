@@ -51,6 +51,8 @@ type RoundAnalysis struct {
 	IdleS    float64 `json:"idle_s"`   // device-seconds of waiting, all devices
 	Selected int     `json:"selected"` // devices that the server requested an update from
 	Taken    int     `json:"taken"`    // devices with a response that the server used
+	Missed   int     `json:"missed"`   // devices that were asked and missed its deadline
+	Link     string  `json:"link"`     // shared link that delayed the response which ended the round; empty: none
 }
 
 // Number is the number of a device, or -1 for none, which is null in JSON.

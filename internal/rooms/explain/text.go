@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/columns"
@@ -16,7 +17,7 @@ const shown = 10
 // Sections returns the report. It lists the ten longest rounds and the ten worst stragglers.
 func (r *Report) Sections() columns.Sections {
 	list := append(columns.Sections{r.about(), r.targets()}, r.costs()...)
-	list = append(list, r.path(), r.devices(), r.classes(), r.rounds())
+	list = append(list, r.path(), r.shared(), r.devices(), r.classes(), r.rounds())
 	whatIf := columns.Section{Title: "what if"}
 	for _, w := range r.WhatIf {
 		whatIf.Notes = append(whatIf.Notes, r.sentence(w))
@@ -28,7 +29,7 @@ func (r *Report) Sections() columns.Sections {
 
 // Brief returns which devices were stragglers.
 func (r *Report) Brief() columns.Sections {
-	list := columns.Sections{r.about(), r.devices(), r.classes()}
+	list := columns.Sections{r.about(), r.shared(), r.devices(), r.classes()}
 	return slices.DeleteFunc(list, func(s columns.Section) bool { return s.Title == "" })
 }
 
@@ -130,84 +131,193 @@ type Part struct {
 }
 
 func (r *Report) path() columns.Section {
+	title, path, of := "time along the responses that ended the rounds", r.Path, r.TimeS
+	if r.ends(Deadline) { // which says nothing
+		title, path = "time of the devices, mean", Path{Activities: r.All.Activities}
+		of *= float64(len(r.Devices))
+	}
 	lines := [][]string{{"part", "time", "share"}}
-	for _, part := range r.Path.Parts() {
+	for _, part := range path.Parts() {
 		if part.S > 0 {
-			lines = append(lines, []string{part.Name, r.time(part.S), percent(share(part.S, r.TimeS))})
+			lines = append(lines, []string{part.Name, r.time(r.TimeS * share(part.S, of)), percent(share(part.S, of))})
 		}
 	}
-	return section("time along the responses that ended the rounds", lines)
+	return section(title, lines)
+}
+
+// shared names the shared links that delayed rounds.
+func (r *Report) shared() columns.Section {
+	if len(r.Shared) == 0 {
+		return columns.Section{}
+	}
+	lines := [][]string{{"shared link", "Mbit/s", "busy", "rounds", "longer by", "share"}}
+	for _, l := range r.Shared[:min(shown, len(r.Shared))] {
+		lines = append(lines, []string{l.Link, fmt.Sprintf("%.3g", l.Mbps), percent(l.Busy), fmt.Sprint(l.Rounds),
+			r.time(l.LongerS), percent(share(l.LongerS, r.TimeS))})
+	}
+	return section("shared links that delayed the responses which ended rounds", lines)
+}
+
+// ends reports whether every round ended for a reason.
+func (r *Report) ends(with Cause) bool {
+	other := func(x RoundAnalysis) bool { return x.Cause != with }
+	return len(r.Rounds) > 0 && !slices.ContainsFunc(r.Rounds, other)
 }
 
 func (r *Report) devices() columns.Section {
 	order := r.Stragglers()
 	order = order[:min(shown, len(order))]
-	heading := "stragglers"
-	if r.All.Ended == 0 {
+	heading, title := "stragglers", ""
+	switch of := columns.Count(len(r.Devices), "device"); {
+	case r.ends(Deadline) && r.All.Missed == 0:
+		heading = "slowest devices (none missed a deadline)"
+	case r.ends(Deadline):
+		missed := 0
+		for i := range r.Devices {
+			missed += min(1, r.Devices[i].Missed)
+		}
+		deadline, some := "the deadline", &r.Run.Settings.Federation
+		if some.Quantile == 0 {
+			deadline += " of " + r.time(some.DeadlineS)
+		}
+		title = fmt.Sprintf("%d of %s missed %s, in %d of %s", missed, of, deadline, r.All.Missed,
+			columns.Count(r.All.Selected, "attempt"))
+	case r.All.Ended == 0:
 		heading = "slowest devices (no round ended with a response)"
 		if slices.ContainsFunc(r.Rounds, func(x RoundAnalysis) bool { return x.Cause == Unknown }) {
 			heading = "slowest devices (no round is known to have ended with a response)"
 		}
 	}
-	lines := [][]string{append([]string{"device"}, heads...)}
+	heads := r.heads()
+	lines := [][]string{{"device"}}
 	classes := len(r.Classes) > 0
 	if classes {
-		lines[0] = slices.Insert(lines[0], 1, "class")
+		lines[0] = append(lines[0], "class")
+	}
+	for _, h := range heads {
+		lines[0] = append(lines[0], h.name)
 	}
 	for _, client := range order {
 		d := &r.Devices[client]
-		line := append([]string{d.label()}, r.cells(&d.Total)...)
+		line := []string{d.label()}
 		if classes {
-			line = slices.Insert(line, 1, d.Class)
+			line = append(line, d.Class)
 		}
-		lines = append(lines, line)
+		lines = append(lines, append(line, r.cells(heads, &d.Total)...))
 	}
-	return section(fmt.Sprintf("%s: %d of %s", heading, len(order), columns.Count(len(r.Devices), "device")), lines)
+	title = cmp.Or(title,
+		fmt.Sprintf("%s: %d of %s", heading, len(order), columns.Count(len(r.Devices), "device")))
+	return section(title, lines)
 }
 
 func (r *Report) classes() columns.Section {
 	if len(r.Classes) == 0 {
 		return columns.Section{}
 	}
-	lines := [][]string{append([]string{"class", "devices"}, heads...)}
+	heads := r.heads()
+	lines := [][]string{{"class", "devices"}}
+	for _, h := range heads {
+		lines[0] = append(lines[0], h.name)
+	}
 	for i := range r.Classes {
 		c := &r.Classes[i]
-		lines = append(lines, append([]string{c.Name, fmt.Sprint(c.Devices)}, r.cells(&c.Total)...))
+		lines = append(lines, append([]string{c.Name, fmt.Sprint(c.Devices)}, r.cells(heads, &c.Total)...))
 	}
 	return section("by class", lines)
 }
 
-// heads are the headings of cells.
-var heads = []string{"ended", "later by", "response", "used", "late", "dropped", "waited"}
+// head is a column of totals.
+type head struct {
+	name string
+	text func(*Total) string
+}
 
-func (r *Report) cells(t *Total) []string {
-	later := "-"
-	if t.Ended > 0 {
-		later = r.time(t.ExcessS)
+// heads returns the columns of totals that say something of the run.
+func (r *Report) heads() []head {
+	all := &r.All
+	count := func(name string, of func(*Total) int) head {
+		return head{name, func(t *Total) string { return fmt.Sprint(of(t)) }}
 	}
-	return []string{
-		fmt.Sprint(t.Ended), later, r.time(t.ResponseS),
-		fmt.Sprint(t.Taken), fmt.Sprint(t.Late), fmt.Sprint(t.Dropped), percent(t.WaitShare),
+	deadline := all.Missed > 0 || r.ends(Deadline)
+	var list []head
+	add := func(says bool, h ...head) {
+		if says {
+			list = append(list, h...)
+		}
 	}
+	add(all.Ended > 0 || !deadline, count("ended", func(t *Total) int { return t.Ended }),
+		head{"later by", func(t *Total) string {
+			if t.Ended == 0 {
+				return "-"
+			}
+			return r.time(t.ExcessS)
+		}})
+	add(deadline, count("asked", func(t *Total) int { return t.Selected }),
+		count("missed", func(t *Total) int { return t.Missed }),
+		head{"late by", func(t *Total) string {
+			switch {
+			case t.lates == 0:
+				return "-"
+			case t.LateAtLeast:
+				return "> " + r.time(t.LateByS)
+			}
+			return r.time(t.LateByS)
+		}})
+	add(true, head{"response", func(t *Total) string { return r.time(t.ResponseS) }},
+		count("used", func(t *Total) int { return t.Taken }))
+	add(all.Late > 0 && !deadline, count("late", func(t *Total) int { return t.Late }))
+	add(all.Dropped > 0, count("dropped", func(t *Total) int { return t.Dropped }))
+	add(true, head{"waited", func(t *Total) string { return percent(t.WaitShare) }})
+	return list
+}
+
+func (r *Report) cells(heads []head, t *Total) (texts []string) {
+	for _, h := range heads {
+		texts = append(texts, h.text(t))
+	}
+	return texts
 }
 
 func (r *Report) rounds() columns.Section {
-	longest := slices.Clone(r.Rounds)
-	slices.SortStableFunc(longest, func(x, y RoundAnalysis) int { return cmp.Compare(y.LengthS, x.LengthS) })
-	longest = longest[:min(shown, len(longest))]
+	worst := slices.Clone(r.Rounds)
+	title, deadline := "longest rounds", r.All.Missed > 0 && r.ends(Deadline)
+	slices.SortStableFunc(worst, func(x, y RoundAnalysis) int {
+		if deadline {
+			return cmp.Compare(y.Missed, x.Missed)
+		}
+		return cmp.Compare(y.LengthS, x.LengthS)
+	})
+	if deadline && worst[0].Missed == worst[len(worst)-1].Missed {
+		return columns.Section{}
+	}
+	worst = worst[:min(shown, len(worst))]
 	lines := [][]string{{"round", "length", "ended by", "later by", "used", "largest part"}}
-	for i := range longest {
-		x := &longest[i]
+	if deadline {
+		title, lines[0] = "rounds that most devices missed", []string{"round", "length", "asked", "missed", "used"}
+	}
+	for i := range worst {
+		x := &worst[i]
 		by, later := string(x.Cause), "-"
 		if x.Device >= 0 {
-			by, later = "device "+r.Devices[x.Device].label(), r.time(x.ExcessS)
+			by, later = r.Devices[x.Device].label(), r.time(x.ExcessS)
+			if r.Devices[x.Device].Name == "" {
+				by = "device " + by
+			}
 		}
-		lines = append(lines, []string{
-			fmt.Sprint(x.Round), r.time(x.LengthS), by, later, fmt.Sprint(x.Taken),
-			x.Path.largest(x.LengthS),
-		})
+		line := []string{fmt.Sprint(x.Round), r.time(x.LengthS)}
+		if deadline {
+			line = append(line, fmt.Sprint(x.Selected), fmt.Sprint(x.Missed), fmt.Sprint(x.Taken))
+		} else {
+			part := x.Path.largest(x.LengthS)
+			name, _, _ := strings.Cut(part, " ")
+			if at, shared := strings.CutPrefix(x.Link, name+" of "); shared {
+				part += ", " + at
+			}
+			line = append(line, by, later, fmt.Sprint(x.Taken), part)
+		}
+		lines = append(lines, line)
 	}
-	return section(fmt.Sprintf("longest rounds: %d of %d", len(longest), len(r.Rounds)), lines)
+	return section(fmt.Sprintf("%s: %d of %d", title, len(worst), len(r.Rounds)), lines)
 }
 
 // largest returns the name of the largest part of a path and its share.
@@ -224,14 +334,14 @@ func (r *Report) sentence(w *WhatIf) string {
 		if len(w.Removed) > 1 {
 			change = fmt.Sprintf("without the %d slowest devices, ", len(w.Removed))
 		}
-		change += listed(w.Removed)
+		change += r.listed(w.Removed)
 	}
 	return fmt.Sprintf("%s, protocol %s: %s instead of %s (%s); %d responses instead of %d",
 		change, w.Protocol, r.time(w.TimeS), r.time(r.TimeS), percent(share(w.TimeS, r.TimeS)), w.Responses, w.Baseline)
 }
 
-// listed lists device numbers, at most the first ten.
-func listed(devices []int) string {
+// listed lists devices, at most the first ten.
+func (r *Report) listed(devices []int) string {
 	text := ""
 	for i, client := range devices {
 		if i == shown {
@@ -240,7 +350,7 @@ func listed(devices []int) string {
 		if i > 0 {
 			text += ", "
 		}
-		text += fmt.Sprint(client)
+		text += r.label(client)
 	}
 	return text
 }
@@ -253,4 +363,10 @@ func share(part, whole float64) float64 {
 	return 0
 }
 
-func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+// percent formats a share: small ones to two digits, others to one decimal.
+func percent(share float64) string {
+	if share > 0 && share < 0.001 {
+		return fmt.Sprintf("%.2g %%", 100*share)
+	}
+	return fmt.Sprintf("%.1f %%", 100*share)
+}
