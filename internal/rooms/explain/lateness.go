@@ -14,7 +14,7 @@ import (
 // taken, from which it estimates when the missing ones would have arrived.
 type lateness struct {
 	missed []results.DeviceRow // of attempts that ended with their rounds, whose length is TimeS
-	owed   []float64           // by device: seconds since the round of a response that the server still takes; NaN: none
+	owed   []float64           // by device: seconds that a response is late so far, to be taken later; NaN: none
 	whole  []whole             // by device: its last attempt that lay in one round
 	down   float64             // bytes of the largest message that a device received, per attempt
 	up     float64             // bytes of the largest response
