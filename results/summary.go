@@ -37,6 +37,7 @@ type ExperimentSummary struct {
 	messages []Message // see Summary.Messages
 	goals    []Metric  // by target
 	chosen   bool      // see Chosen
+	finals   []Metric  // see Shown
 }
 
 // Block is a set of rows that are compared.
@@ -70,9 +71,10 @@ type Row struct {
 	Best     bool      `json:"-"` // End is the best of the block, not all are equal, and no message doubts it
 
 	end                 Estimate
-	longest             float64 // the virtual time at the end of the run that ends last
-	doubted, endDoubted bool    // by a message: all of its numbers, those at the end
-	stopped             bool    // a run ended at StopAt
+	finals              []Estimate // of ExperimentSummary.finals
+	longest             float64    // the virtual time at the end of the run that ends last
+	doubted, endDoubted bool       // by a message: all of its numbers, those at the end
+	stopped             bool       // a run ended at StopAt
 }
 
 // Totals are the cost and the final state of a row, mean over seeds. Primal and the errors
@@ -211,6 +213,14 @@ func summarize(runs []Run, targets Targets) ExperimentSummary {
 		}
 		b.compare(&e.Metric)
 		e.Blocks = append(e.Blocks, b)
+	}
+	e.finals = e.endsOf(runs)
+	for i, block := range groups {
+		for k, seeds := range block {
+			for _, m := range e.finals {
+				e.Blocks[i].Rows[k].finals = append(e.Blocks[i].Rows[k].finals, m.AtEnd(seeds))
+			}
+		}
 	}
 	e.inform(groups)
 	return e

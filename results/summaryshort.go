@@ -491,10 +491,12 @@ func (e *ExperimentSummary) unmoved(c *measured) []string {
 	return []string{c.head + ", " + unit.name + ": " + strings.Join(texts, ", ") + " at every value"}
 }
 
-// explained returns what the cells of a comparison mean, how many runs did not end, and the first remarks.
-func (e *ExperimentSummary) explained(k int) (notes []string) {
+// meanings returns what cells without a mean say, of any of the targets.
+func (e *ExperimentSummary) meanings(targets ...int) []string {
 	cells := func(is func(*Cell) bool) bool {
-		return k >= 0 && e.some(func(r *Row) bool { return r.Cells[k].Seeds() > 0 && is(&r.Cells[k]) })
+		return slices.ContainsFunc(targets, func(k int) bool {
+			return e.some(func(r *Row) bool { return r.Cells[k].Seeds() > 0 && is(&r.Cells[k]) })
+		})
 	}
 	var meanings []string
 	if cells(func(c *Cell) bool { return c.NeverSeeds == 0 && c.ReachedSeeds == 0 }) {
@@ -506,8 +508,16 @@ func (e *ExperimentSummary) explained(k int) (notes []string) {
 	if cells(func(c *Cell) bool { return c.NeverSeeds > 0 }) {
 		meanings = append(meanings, "never: no client could ever respond again")
 	}
-	if meanings != nil {
-		notes = append(notes, strings.Join(meanings, "; "))
+	if meanings == nil {
+		return nil
+	}
+	return []string{strings.Join(meanings, "; ")}
+}
+
+// explained returns what the cells of a comparison mean, how many runs did not end, and the first remarks.
+func (e *ExperimentSummary) explained(k int) (notes []string) {
+	if k >= 0 {
+		notes = e.meanings(k)
 	}
 	if m := e.shown(k); e.atEnd(k) != nil && (len(e.Blocks) == 1 || k < 0) {
 		_, mean := m.Parts(e.real())

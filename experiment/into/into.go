@@ -211,6 +211,11 @@ func Sections(s *scenario.Scenario, runs []results.Run, all bool) (list results.
 	return slices.Concat(list, made(s, runs), results.Details(runs, all))
 }
 
+// Shown returns what fedsim show says of the runs: all targets, and the ends of the runs.
+func Shown(s *scenario.Scenario, runs []results.Run) results.Sections {
+	return slices.Concat(Summarize(s, runs).Shown(), made(s, runs), results.Details(runs, false))
+}
+
 // Complete makes tables, ranks methods, draws the figures and completes the directory. Its State is complete, or
 // incomplete where runs are absent. The results are saved even if drawing failed: see Undrawn.
 func (d *Directory) Complete() error {

@@ -28,9 +28,9 @@ func newShow() *cobra.Command {
 	cmd := takesOne(&cobra.Command{
 		Use:   "show DIR",
 		Short: "Print results, or how far a run or a plan is",
-		Long: `Print the results of a run directory. While a run is in progress or was killed, the
-results are those of the runs that have ended, and the command that resumes it is
-there. Of a plan, say which groups failed and why, which run and which wait.
+		Long: `Print the results of a run directory: the time to each target, and what the runs came
+to. While a run is in progress or was killed, the results are those of the runs that
+have ended, and the command that resumes it is there. Of a plan, say which groups failed and why, which run and which wait.
 Nothing in DIR is changed.
 
 --watch prints a line for every change. It ends with status 0 when all is done, and
@@ -147,7 +147,13 @@ func (f *showFlags) showRun(out io.Writer, dir string, state runState) error {
 		b.WriteString("\n" + state.text(textWidth()))
 	}
 	if len(r.Runs) > 0 {
-		b.WriteString("\n" + into.Sections(s, r.Runs, f.all).Text(textWidth()))
+		sections := into.Shown
+		if f.all {
+			sections = func(s *scenario.Scenario, runs []results.Run) results.Sections {
+				return into.Sections(s, runs, true)
+			}
+		}
+		b.WriteString("\n" + sections(s, r.Runs).Text(textWidth()))
 	}
 	files, err := filesText(m, place, f.all)
 	if err != nil {
