@@ -104,7 +104,8 @@ func variants() []variant {
 		variant{name: "items", make: byItems}, variant{name: "directory", make: throughDirectory})
 	for command := range strings.SplitSeq(*otherPrograms, ",") {
 		if command = strings.TrimSpace(command); command != "" {
-			list = append(list, variant{name: command, make: otherProgram(strings.Fields(command))})
+			list = append(list, variant{name: command, make: otherProgram(strings.Fields(command), false)},
+				variant{name: "killed " + command, make: otherProgram(strings.Fields(command), true)})
 		}
 	}
 	return list
@@ -178,9 +179,10 @@ func throughDirectory(s *scenario.Scenario, _ *rand.Rand, dir string) outcome {
 	return outcome{there.Runs, nil}
 }
 
-// otherProgram runs the scenario with a command, and reads its directory.
-func otherProgram(command []string) func(*scenario.Scenario, *rand.Rand, string) outcome {
-	return func(s *scenario.Scenario, _ *rand.Rand, dir string) outcome {
+// otherProgram runs the scenario with a command, and reads its directory. It may be killed after a drawn time and
+// resumed, until it ends.
+func otherProgram(command []string, kills bool) func(*scenario.Scenario, *rand.Rand, string) outcome {
+	return func(s *scenario.Scenario, r *rand.Rand, dir string) outcome {
 		source, err := s.Resolved()
 		if err != nil {
 			return outcome{err: err}
@@ -189,10 +191,25 @@ func otherProgram(command []string) func(*scenario.Scenario, *rand.Rand, string)
 		if err := os.WriteFile(file, source, 0o666); err != nil {
 			return outcome{err: err}
 		}
-		args := slices.Concat(command[1:], []string{"run", file, "--out", to, "--force", "--quiet", "--no-figures"})
-		cmd := exec.Command(command[0], args...)
-		if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 3 {
-			return outcome{err: fmt.Errorf("%w: %s", err, out)}
+		start := []string{"run", file, "--out", to, "--force"}
+		for longest := 40; ; longest += longest / 4 {
+			c, cancel := context.WithCancel(ctx())
+			if kills {
+				c, cancel = context.WithTimeout(ctx(), time.Duration(r.IntN(longest))*time.Millisecond)
+			}
+			args := slices.Concat(command[1:], start, []string{"--quiet", "--no-figures"})
+			out, err := exec.CommandContext(c, command[0], args...).CombinedOutput()
+			killed := c.Err() != nil
+			cancel()
+			if exit, _ := errors.AsType[*exec.ExitError](err); killed && err != nil && (exit == nil || exit.ExitCode() < 0) {
+				if log, err := os.Stat(filepath.Join(to, ".unfinished", "run.log")); err == nil && log.Size() > 0 {
+					start = []string{"run", "--resume", to}
+				}
+				continue
+			} else if err != nil && (exit == nil || exit.ExitCode() != 3) {
+				return outcome{err: fmt.Errorf("%w: %s", err, out)}
+			}
+			break
 		}
 		there, err := rundir.Read(to)
 		if err != nil {
