@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,24 +117,25 @@ type unread struct{}
 
 func (unread) Note(federation.Entry) {}
 
-// interruptedRuns saves checkpoints after each round, and ends and resumes the runs so many times at drawn reports.
+// interruptedRuns saves checkpoints after each round, and interrupts and resumes the runs so many times at drawn ones.
 func interruptedRuns(times int) func(*scenario.Scenario, *rand.Rand, string) outcome {
 	return func(s *scenario.Scenario, r *rand.Rand, dir string) outcome {
 		store := &checkpointtest.Store{Dir: dir}
 		rec := &resumed{}
-		for {
+		for times := times; ; times-- {
 			c, cancel := context.WithCancel(ctx())
-			left := 1 + r.IntN(8)
-			o := experiment.Options{Workers: 1 + r.IntN(2), Recorder: rec, Clock: time.Now,
-				Checkpoints: experiment.CheckpointPolicy{Store: store, Clock: time.Now}}
-			o.Progress = func(experiment.Progress) {
-				if left--; left == 0 && times > 0 {
+			var left atomic.Int32
+			left.Store(int32(1 + r.IntN(8)))
+			store.Saved = func(string, []byte) {
+				if left.Add(-1) == 0 && times > 0 {
 					cancel()
 				}
 			}
+			o := experiment.Options{Workers: 1 + r.IntN(2), Recorder: rec, Clock: time.Now,
+				Checkpoints: experiment.CheckpointPolicy{Store: store, Clock: time.Now}}
 			err := experiment.Run(c, s.Experiments, o)
 			cancel()
-			if times--; !errors.Is(err, context.Canceled) {
+			if !errors.Is(err, context.Canceled) {
 				return outcome{rec.all(), err}
 			}
 		}
