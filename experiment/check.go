@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"fedsim/algorithms"
+	"fedsim/clients"
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
@@ -104,7 +105,7 @@ func (c *check) start(run *scenario.RunSpec) error {
 	return nil
 }
 
-// clientsOf returns what does not go with the number of clients of a run.
+// clientsOf returns what does not go with the clients of a run, and their number.
 func clientsOf(s *learning.Setup, about *algorithms.Description) error {
 	if err := s.CheckSizes(); err != nil {
 		return err
@@ -113,5 +114,7 @@ func clientsOf(s *learning.Setup, about *algorithms.Description) error {
 	_, asked := s.Config.Sizes(s.Clients)
 	learning.ValidateAsked(c, asked, s.Clients, about)
 	s.Check(c)
+	of := clients.Setup{System: s.System, Cost: s.Config.Cost, NoMessages: about.Messages.None}
+	of.Validate(c)
 	return c.Err()
 }
