@@ -195,20 +195,23 @@ func otherProgram(command []string, kills bool) func(*scenario.Scenario, *rand.R
 		}
 		start := []string{"run", file, "--out", to, "--force"}
 		for longest := 40; ; longest += longest / 4 {
-			c, cancel := context.WithCancel(ctx())
+			life := time.Minute
 			if kills {
-				c, cancel = context.WithTimeout(ctx(), time.Duration(r.IntN(longest))*time.Millisecond)
+				life = time.Duration(r.IntN(longest)) * time.Millisecond
 			}
+			c, cancel := context.WithTimeout(ctx(), life)
 			args := slices.Concat(command[1:], start, []string{"--quiet", "--no-figures"})
 			out, err := exec.CommandContext(c, command[0], args...).CombinedOutput()
 			killed := c.Err() != nil
 			cancel()
-			if exit, _ := errors.AsType[*exec.ExitError](err); killed && err != nil && (exit == nil || exit.ExitCode() < 0) {
+			exit, _ := errors.AsType[*exec.ExitError](err)
+			switch ended := exit != nil && exit.ExitCode() >= 0; {
+			case kills && killed && err != nil && !ended:
 				if log, err := os.Stat(filepath.Join(to, ".unfinished", "run.log")); err == nil && log.Size() > 0 {
 					start = []string{"run", "--resume", to}
 				}
 				continue
-			} else if err != nil && (exit == nil || exit.ExitCode() != 3) {
+			case err != nil && !(ended && exit.ExitCode() == 3):
 				return outcome{err: fmt.Errorf("%w: %s", err, out)}
 			}
 			break
