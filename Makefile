@@ -218,7 +218,7 @@ fuzz:
 		$(GO) test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) -fuzzminimizetime=100x "$$(dirname $$file)" || exit 1; \
 	done
 
-# Updates config/keydocs.txt from the comments of keys, docs/scenarios.md from the schema,
+# Updates config/keydocs.txt from the comments of keys, docs/scenarios.md and docs/reference/keys from the schema,
 # docs/reference/examples.md from the scenarios, the outputs in docs/tutorial.md and docs/clusters.md from
 # their commands, and the AVX2 kernels from their generator.
 generate:

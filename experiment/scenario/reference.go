@@ -37,7 +37,7 @@ func sections() []section {
 		}
 	}
 	list = append([]section{top}, list...)
-	method := under("[methods.<label>]", "a method to run; its label consists of letters, digits, -, _ and .",
+	method := under("[methods.<label>]", "a method to run; its label consists of letters, digits, dots, - and _",
 		"methods.<label>", methodFields())
 	list = append(list, method)
 	for _, name := range algorithms.Names() {

@@ -1,11 +1,11 @@
 package scenario
 
 import (
-	"bufio"
-	"bytes"
 	"flag"
 	"fmt"
-	"io"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,27 +17,36 @@ import (
 	"fedsim/internal/tools/filetest"
 )
 
-var update = flag.Bool("update", false, "rewrite docs/scenarios.md")
+var update = flag.Bool("update", false, "rewrite docs/scenarios.md and docs/reference/keys")
 
 func TestReferenceIsUpToDate(t *testing.T) {
-	const page = "../../docs/scenarios.md"
-	var b bytes.Buffer
-	expect.NoError(t, writeReference(&b))
-	if *update {
-		filetest.Write(t, page, b.Bytes())
+	const docs = "../../docs"
+	pages := references()
+	for _, p := range pages {
+		path := filepath.Join(docs, p.path)
+		if *update {
+			expect.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			filetest.Write(t, path, []byte(p.text))
+		}
+		if diff := cmp.Diff(string(filetest.Read(t, path)), p.text); diff != "" {
+			t.Errorf("%s is out of date: run go test ./experiment/scenario -run Reference -update (-file +schema):\n%s",
+				path, diff)
+		}
 	}
-	want := filetest.Read(t, page)
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
-		t.Errorf("%s is out of date: run go test ./experiment/scenario -run Reference -update (-file +schema):\n%s",
-			page, diff)
-	}
+	found := expect.Value(filepath.Glob(filepath.Join(docs, keyPages, "*.md")))(t)
+	expect.That(t, len(found) == len(pages)-1, "%s has %d pages: must have %d", keyPages, len(found), len(pages)-1)
 }
 
 func TestEveryKeyIsDocumented(t *testing.T) {
 	seen := map[string]bool{}
+	all := ""
+	for _, p := range references() {
+		all += p.text
+	}
 	for _, f := range referenceFields() {
 		expect.That(t, f.Doc != "", "%s has no documentation: a comment of its field", f.Key)
 		seen[f.Key] = true
+		expect.That(t, strings.Contains(all, "- `"+f.Key+"` ("), "no page has %s", f.Key)
 	}
 	for _, key := range []string{"name", "sweep", "data.source", "data.synthetic.clients", "run.seeds",
 		"methods.<label>.algorithm", "methods.<label>.options.epochs", "experiment.methods",
@@ -55,13 +64,17 @@ func referenceFields() []config.Field {
 	return fields
 }
 
+// generated is the note of each page.
+const generated = "<!-- Generated from the schema by " +
+	`"go test ./experiment/scenario -run Reference -update"; do not edit. -->`
+
 // introduction opens the reference.
 const introduction = `# Scenario files
 
-<!-- Generated from the schema by "go test ./experiment/scenario -run Reference -update"; do not edit. -->
+` + generated + `
 
-For users who look up a key: the form of a scenario, then every key with its type, default and meaning. A
-scenario is a TOML file with tables of settings and experiments that vary them. A key has a default, or says what it
+For users who look up a key: the form of a scenario, and the [pages of its tables](#tables), with the type, default and
+meaning of every key. A scenario is a TOML file with tables of settings and experiments that vary them. A key has a default, or says what it
 means that it is absent. Unknown keys are errors, and case matters. ` + "`fedsim run FILE --set key=value`" + ` overrides
 any key; the value is TOML or a bare word. ` + "`--set key=`" + ` leaves a key out.
 
@@ -118,44 +131,118 @@ title = "average prediction error"
 ` + "```" + `
 `
 
-// writeReference writes docs/scenarios.md. An option that several methods take with the same meaning is listed once.
-func writeReference(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	b.WriteString(introduction)
-	shared, started := sharedOptions(), false
+// keyPages is the folder of the pages of tables, in docs.
+const keyPages = "reference/keys"
+
+// linkOfDocs is a link to a page of docs.
+var linkOfDocs = regexp.MustCompile(`\]\(([a-z-]+\.md)`)
+
+// page is a page of the reference.
+type page struct{ path, text string }
+
+// references returns the pages of the reference: docs/scenarios.md, then one for each table, which has its options
+// as well. Those of methods are on a page of their own, and an option that several methods take with the same
+// meaning is listed once.
+func references() []page {
+	index := &strings.Builder{}
+	index.WriteString(introduction)
+	var names []string
+	texts, rows := map[string]*strings.Builder{}, map[string]string{}
+	shared := sharedOptions()
 	for _, s := range sections() {
+		table := strings.Trim(s.heading, "[]")
+		table, _, _ = strings.Cut(strings.ReplaceAll(table, "]", "."), ".")
 		method := strings.Contains(s.heading, "] of algorithm ")
-		if method && !started {
-			started = true
-			b.WriteString("\n## Options of several methods\n\nThe methods below name those that they take.\n\n")
-			writeFields(b, shared)
+		if method {
+			table = "method-options"
 		}
-		fmt.Fprintf(b, "\n## %s\n\n", strings.ReplaceAll(s.heading, "<label>", `\<label\>`))
-		if s.doc != "" {
-			fmt.Fprintf(b, "%s.\n\n", strings.ToUpper(s.doc[:1])+s.doc[1:])
-		}
-		if len(s.fields) == 0 {
-			b.WriteString(map[bool]string{true: "Its keys are those of the learner.\n",
-				false: "It has no keys.\n"}[strings.Contains(s.heading, `"external"`)])
+		if s.heading == "At the top of the file" {
+			index.WriteString("\n## At the top of the file\n\n")
+			writeFields(index, s.fields)
 			continue
 		}
-		own := s.fields
-		if method {
-			var names string
-			if names, own = divideOptions(s.fields, shared); names != "" {
-				fmt.Fprintf(b, "[Shared options](#options-of-several-methods): %s.\n", names)
+		b, begun := texts[table]
+		heading := strings.ReplaceAll(s.heading, "<label>", "LABEL")
+		if !begun {
+			b = &strings.Builder{}
+			texts[table], names = b, append(names, table)
+			title := heading
+			rows[table] = fmt.Sprintf("[`%s`](%s/%s.md) | %s", heading, keyPages, table, withoutTags(s.doc))
+			if method {
+				title = "Options of methods"
+				rows[table] = fmt.Sprintf("[`[methods.LABEL.options]`](%s/%s.md) | options of each method", keyPages,
+					table)
 			}
-			if names != "" && len(own) > 0 {
-				b.WriteByte('\n')
+			fmt.Fprintf(b, "# %s\n\n%s\n%s", title, generated, usedBy(table))
+			if method {
+				b.WriteString("\nAn option stands in `[methods.LABEL]`, as `options.epochs = 2`. LABEL is a name of " +
+					"yours, or that of the method.\n\n## Options of several methods\n\nThe methods below name those " +
+					"that they take.\n\n")
+				writeFields(b, shared)
 			}
 		}
-		writeFields(b, own)
+		switch _, of, _ := strings.Cut(heading, " of "); {
+		case method:
+			fmt.Fprintf(b, "\n## %s\n", strings.Trim(strings.TrimPrefix(of, "algorithm "), `"`))
+		case begun:
+			fmt.Fprintf(b, "\n## %s\n", heading)
+		}
+		writeSection(b, s, method, shared)
 	}
-	return b.Flush()
+	index.WriteString("\n## Tables\n\nEach has a page.\n\n| table | content |\n|---|---|\n")
+	pages := []page{{path: "scenarios.md"}}
+	for _, name := range names {
+		fmt.Fprintf(index, "| %s |\n", rows[name])
+		text := linkOfDocs.ReplaceAllString(texts[name].String(), "](../../$1")
+		pages = append(pages, page{keyPages + "/" + name + ".md", text})
+	}
+	pages[0].text = index.String()
+	return pages
+}
+
+// usedBy links the examples that set keys of a table, if they are few.
+func usedBy(table string) string {
+	set := regexp.MustCompile(`(?m)^(?:\[{1,2}` + table + `[.\]]|"?` + table + `\.)`)
+	found, _ := filepath.Glob("../../scenarios/*.toml")
+	var links []string
+	for _, path := range found {
+		text, err := os.ReadFile(path)
+		if name := strings.TrimSuffix(filepath.Base(path), ".toml"); err == nil && set.Match(text) {
+			links = append(links, fmt.Sprintf("[%s](../examples.md#%s)", name, name))
+		}
+	}
+	if n := len(links); n == 0 || n > 8 { // many: any of the examples shows it
+		return ""
+	}
+	return "\nUsed by " + strings.Join(links, ", ") + ".\n"
+}
+
+// writeSection writes what a section is and its keys, those of a table within it under its name.
+func writeSection(b *strings.Builder, s section, method bool, shared []config.Field) {
+	b.WriteByte('\n')
+	if s.doc != "" {
+		fmt.Fprintf(b, "%s.\n\n", withoutTags(strings.ToUpper(s.doc[:1])+s.doc[1:]))
+	}
+	if len(s.fields) == 0 {
+		b.WriteString(map[bool]string{true: "Its keys are those of the learner.\n",
+			false: "It has no keys.\n"}[strings.Contains(s.heading, `"external"`)])
+		return
+	}
+	own := s.fields
+	if method {
+		var names string
+		if names, own = divideOptions(s.fields, shared); names != "" {
+			fmt.Fprintf(b, "[Shared options](#options-of-several-methods): %s.\n", names)
+		}
+		if names != "" && len(own) > 0 {
+			b.WriteByte('\n')
+		}
+	}
+	writeFields(b, own)
 }
 
 // writeFields writes a line for each key: its type, default and meaning.
-func writeFields(b *bufio.Writer, fields []config.Field) {
+func writeFields(b *strings.Builder, fields []config.Field) {
 	for _, f := range fields {
 		kind := f.Type
 		if f.Default != "" {

@@ -203,7 +203,7 @@ func TestPageLinks(t *testing.T) {
 	t.Parallel()
 	pages := []string{"README.md", "CONTRIBUTING.md", "bench/README.md", "examples/python/README.md",
 		"python/README.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/reference/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/reference/*.md", "docs/reference/keys/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		expect.Must(t, err == nil && len(found) != 0, "there are no pages %s (%v)", pattern, err)
 		for _, path := range found {
