@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"html"
 	"image/color"
-	"image/png"
 	"io"
 	"math"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"fedsim/internal/tools/atomicfile"
@@ -197,15 +195,6 @@ func (pi *Picture) draw(canvas vg.CanvasSizer) {
 	}
 }
 
-// WritePNG writes the figure as PNG, at 300 dots per inch.
-func (pi *Picture) WritePNG(w io.Writer) error { return pi.writePNG(w, dpi) }
-
-func (pi *Picture) writePNG(w io.Writer, resolution int) error {
-	c := vgimg.NewWith(vgimg.UseWH(pi.width, pi.height), vgimg.UseDPI(resolution))
-	pi.draw(c)
-	return png.Encode(w, c.Image())
-}
-
 // WriteSVG writes the figure as SVG. It names the font without embedding it; Arial, the
 // fallback, has the same metrics. Its metadata is Figure.Source.
 func (pi *Picture) WriteSVG(w io.Writer) error {
@@ -235,21 +224,6 @@ func Save(dir string, fig results.Figure, runs []results.Run) ([]string, error) 
 		return nil, err
 	}
 	return f.Save(dir, fig.File)
-}
-
-// Extensions are those of the files of a figure.
-var Extensions = []string{".png", ".svg", ".pdf"}
-
-// Writer returns the function that writes the figure in the format of an extension.
-func (pi *Picture) Writer(extension string) func(io.Writer) error {
-	switch extension {
-	case ".svg":
-		return pi.WriteSVG
-	case ".pdf":
-		return pi.WritePDF
-	default:
-		return pi.WritePNG
-	}
 }
 
 // Save writes file with each of Extensions to the existing directory dir and returns the names in order.

@@ -140,3 +140,28 @@ func quoted(s string) string {
 	}
 	return string(b)
 }
+
+// columnsKey is the metadata key of the units and descriptions of the columns, as JSON:
+// {"time_s": {"unit": "s", "description": "..."}}.
+const columnsKey = "fedsim.columns"
+
+// mostRows is the largest number of rows of a row group. It bounds the memory of writers
+// and readers to about 10 MB.
+const mostRows = 1 << 16
+
+// describe returns the metadata of columns.
+func describe(columns []column) string {
+	type about struct {
+		Unit        string `json:"unit"`
+		Description string `json:"description"`
+	}
+	all := make(map[string]about, len(columns))
+	for _, c := range columns {
+		all[c.name] = about{c.unit, c.doc}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // texts can be marshalled
+	}
+	return string(text)
+}

@@ -7,8 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gofrs/flock"
-
+	"fedsim/internal/tools/filelock"
 	"fedsim/internal/tools/input"
 	"fedsim/results"
 )
@@ -85,7 +84,7 @@ func version(info fs.FileInfo) string {
 // isAlive reports whether a process writes to a stage. It is true where that is not
 // known.
 func isAlive(stage string) bool {
-	alive := flock.New(filepath.Join(stage, aliveFile), flock.SetFlag(os.O_RDONLY))
+	alive := filelock.New(filepath.Join(stage, aliveFile), filelock.SetFlag(os.O_RDONLY))
 	got, err := alive.TryRLock()
 	if got {
 		err = alive.Unlock()

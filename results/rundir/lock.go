@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofrs/flock"
-
+	"fedsim/internal/tools/filelock"
 	"fedsim/internal/tools/input"
 )
 
@@ -24,7 +23,7 @@ const lockFile = "lock"
 
 // lock is the writer's lock of the stage of a run directory.
 type lock struct {
-	file *flock.Flock // nil: released
+	file *filelock.Lock // nil: released
 }
 
 // lockStage creates the stage of a run directory if necessary, and locks it.
@@ -38,7 +37,7 @@ func lockStage(dir string) (*lock, error) {
 		if err := os.Mkdir(filepath.Dir(path), 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o666))
+		file := filelock.New(path, filelock.SetFlag(os.O_CREATE|os.O_RDWR), filelock.SetPermissions(0o666))
 		locked, err := file.TryLock()
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -80,7 +79,7 @@ func requireNoLinks(stage string) error {
 
 // stillAt reports whether the locked file is still the one at its path: the previous
 // writer may have removed it.
-func stillAt(file *flock.Flock, path string) bool {
+func stillAt(file *filelock.Lock, path string) bool {
 	mine, err := file.Stat()
 	if err != nil {
 		return false

@@ -11,9 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/filelock"
 	"fedsim/internal/tools/formats"
 	"fedsim/results"
 )
@@ -56,7 +55,7 @@ func (b block) isBulk() bool { return b.isRows() || b.kind == partBlock }
 // goroutines.
 type runLog struct {
 	path    string
-	alive   *flock.Flock
+	alive   *filelock.Lock
 	every   time.Duration
 	garbage int64 // bytes of replaced states that are not worth a new file
 
@@ -105,7 +104,7 @@ type openRun struct {
 func (w *Writer) openLog(from *progress) (err error) {
 	path := filepath.Join(w.stage(), logFile)
 	l := &runLog{path: path, every: logEvery, garbage: leastGarbage, runs: map[int]*openRun{}}
-	l.alive = flock.New(filepath.Join(w.stage(), aliveFile))
+	l.alive = filelock.New(filepath.Join(w.stage(), aliveFile))
 	if err := l.alive.Lock(); err != nil { // a reader holds it for a moment at most
 		return fmt.Errorf("lock %s: %w", l.alive.Path(), err)
 	}

@@ -1,30 +1,17 @@
+//go:build !noparquet
+
 package rundir
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
 
-	"fedsim/internal/tools/input"
 	"fedsim/results"
 )
-
-// columnsKey is the metadata key of the units and descriptions of the columns, as JSON:
-// {"time_s": {"unit": "s", "description": "..."}}.
-const columnsKey = "fedsim.columns"
-
-// mostRows is the largest number of rows of a row group. It bounds the memory of writers
-// and readers to about 10 MB.
-const mostRows = 1 << 16
 
 // newParquet starts a parquet file. The caller must close it.
 func newParquet(w io.Writer, name, version string, columns []column) *parquet.GenericWriter[any] {
@@ -85,23 +72,6 @@ func leveled(v parquet.Value, column int) parquet.Value {
 		return v.Level(0, 0, column)
 	}
 	return v.Level(0, 1, column)
-}
-
-// describe returns the metadata of columns.
-func describe(columns []column) string {
-	type about struct {
-		Unit        string `json:"unit"`
-		Description string `json:"description"`
-	}
-	all := make(map[string]about, len(columns))
-	for _, c := range columns {
-		all[c.name] = about{c.unit, c.doc}
-	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		panic(err) // texts can be marshalled
-	}
-	return string(text)
 }
 
 // schema returns the schema of columns, in their order. Every cell may be null.
@@ -222,74 +192,4 @@ func (t table) writeParquet(w io.Writer, version string) error {
 		return err
 	})
 	return cmp.Or(err, out.flush(), file.Close())
-}
-
-// sumOf returns the SHA-256 of a file: of a scenario without its figures, and of runs.csv without its last column.
-func sumOf(path string) ([]byte, error) {
-	if name := filepath.Base(path); name == scenarioFile || name == runsFile {
-		text, err := input.ReadOwn(path, maxText)
-		if name == scenarioFile {
-			return scenarioSum(text), err
-		}
-		sum := sha256.New()
-		for line := range bytes.Lines(text) {
-			sum.Write(line[:max(bytes.LastIndexByte(line, ','), 0)])
-		}
-		return sum.Sum(nil), err
-	}
-	f, err := input.OpenOwn(path, maxTable)
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.New()
-	_, err = io.Copy(sum, f)
-	return sum.Sum(nil), errors.Join(err, f.Close())
-}
-
-// scenarioSum returns the checksum of a scenario without its figures, which users may change after the run: the tables
-// experiment.figure and experiment.figures are left out.
-func scenarioSum(text []byte) []byte {
-	sum := sha256.New()
-	figure := false
-	for line := range bytes.Lines(text) {
-		if bytes.HasPrefix(line, []byte("[")) {
-			figure = bytes.HasPrefix(bytes.TrimLeft(line, "["), []byte("experiment.figure"))
-		}
-		if !figure {
-			sum.Write(line)
-		}
-	}
-	return sum.Sum(nil)
-}
-
-// file returns the entry of a file in the directory itself; nil: there is none.
-func (m *Manifest) file(name string) *FileSum {
-	for i := range m.Sums {
-		if m.Sums[i].Name == name {
-			return &m.Sums[i]
-		}
-	}
-	return nil
-}
-
-// checkFile compares a file of the directory, if the manifest lists it, with its checksum there.
-func (m *Manifest) checkFile(dir, name string) error {
-	if m.file(name) == nil {
-		return nil
-	}
-	path := filepath.Join(dir, name)
-	sum, err := sumOf(path)
-	if err != nil {
-		return err
-	}
-	return m.checkSum(path, sum)
-}
-
-// checkSum compares the checksum of a file of the directory with that in the manifest.
-func (m *Manifest) checkSum(path string, sum []byte) error {
-	if of := m.file(filepath.Base(path)); of == nil || hex.EncodeToString(sum) == of.SHA256 {
-		return nil
-	}
-	return fmt.Errorf("%s: is corrupt or of another run: its checksum does not match %s: "+
-		"put the file of this run back, or run it again with --force", path, manifestFile)
 }

@@ -13,7 +13,6 @@ import (
 
 	"fedsim/config"
 	"fedsim/data"
-	_ "fedsim/data/parquet" // a source of data
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/atomicfile"
 	"fedsim/internal/tools/parallel"

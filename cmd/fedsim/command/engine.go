@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -75,7 +73,7 @@ func (f *engineFlags) serve(name string) (err error) {
 			return err
 		}
 	}
-	signal.Ignore(syscall.SIGPIPE) // a driver that has ended is an error of a write
+	ignoreBrokenPipe() // a driver that has ended is an error of a write
 	defer func() {
 		if f.directory != nil {
 			err = f.directory.Close(err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"io"
 	"os"
-	"syscall"
 )
 
 // OpenOwn opens a file of a directory that fedsim makes, in which other people may write, too.
@@ -19,7 +18,7 @@ func OpenOwn(path string, most int64) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		file, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 		if err != nil {
 			return nil, err
 		}

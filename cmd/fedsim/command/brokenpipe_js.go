@@ -1,0 +1,4 @@
+package command
+
+// ignoreBrokenPipe does nothing: there is no such signal.
+func ignoreBrokenPipe() {}

@@ -1,0 +1,5 @@
+//go:build !noparquet
+
+package command
+
+import _ "fedsim/data/parquet" // a source of data
