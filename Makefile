@@ -17,7 +17,7 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release capsule test-capsule site rename clean
+.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms test-page rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release capsule test-capsule site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
@@ -115,6 +115,15 @@ emulators:
 test-platforms: emulators
 	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestNoFusedInstructions$$' -fused=arm64,amd64,riscv64,s390x,ppc64le,loong64
 	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestPlatforms$$' -platforms=$(PLATFORMS) -v -timeout 45m
+
+# Tests packages for js/wasm under Node, and that the program of the page (cmd/fedsim-web) is small and gives the bits of
+# this platform, as a build without the parquet library does. Skipped without Node.
+PAGE = quickstart-small,theory,outage,baselines,absent,rush-hour,tiers,wearables
+test-page:
+	@command -v node >/dev/null || { echo "skipped: no node"; exit 0; }; set -e; \
+	export PATH="$$PATH:$$($(GO) env GOROOT)/lib/wasm"; \
+	GOOS=js GOARCH=wasm $(GO) test -short -vet=off ./engine ./internal/tools/kernel ./internal/tools/rng ./network ./clients ./plots ./mtl ./config; \
+	$(GO) test ./cmd/fedsim/command -count=1 -run '^TestPlatforms$$' -platforms=page,noparquet -platform-scenarios=$(PAGE) -v -timeout 20m
 
 # Compares the results of all shipped scenarios, shortened, with those of an earlier binary:
 # make same BASE=PROGRAM [SCENARIOS=quickstart,sigma]. Hashes, tables, JSON, models and figures must
@@ -264,13 +273,15 @@ test-capsule:
 		"$$made/small-capsule/reproduce" && sed -i.bak 's/"result_hash": "0/"result_hash": "1/;s/"result_hash": "[^01]/"result_hash": "0/' "$$made/small-capsule/run/manifest.json" && \
 		! "$$made/small-capsule/reproduce" && echo "a changed run was found"
 
-# Builds the site of docs/ and of the APIs to bin/site, and fails on a page without a place and on
+# Builds the site of docs/ and of the APIs to bin/site, with the page that runs scenarios in bin/site/run, and
+# fails on a page without a place and on
 # a dead link. Installs MkDocs from PyPI to ~/.cache/fedsim-site.
 SITE = $(HOME)/.cache/fedsim-site
 site:
 	@[ -x "$(SITE)/bin/pip" ] || $(PYTHON) -m venv "$(SITE)" || exit 1; \
 	"$(SITE)/bin/pip" install -q -r internal/develop/site/requirements.txt || { echo "skipped: MkDocs cannot be installed from PyPI"; exit 0; }; \
-	mkdir -p bin; "$(SITE)/bin/mkdocs" build -f internal/develop/site/mkdocs.yml >bin/site.log 2>&1 || { grep -v '^INFO' bin/site.log; exit 1; }; echo "the site is in bin/site"
+	mkdir -p bin; "$(SITE)/bin/mkdocs" build -f internal/develop/site/mkdocs.yml >bin/site.log 2>&1 || { grep -v '^INFO' bin/site.log; exit 1; }; \
+	$(GO) run ./cmd/fedsim-web bin/site/run && echo "the site is in bin/site; bin/site/run/fedsim.html is the page that runs scenarios in one file"
 
 # Changes the path of the module everywhere: make rename MODULE=example.org/owner/fedsim
 rename:

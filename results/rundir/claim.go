@@ -9,6 +9,8 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"fedsim/config"
 	"fedsim/results"
@@ -39,6 +41,30 @@ func (c *Claim) String() string {
 	return fmt.Sprintf("s=%s&h=%s&n=%d", base64.RawURLEncoding.EncodeToString(packed.Bytes()), c.Hash, c.Numerics)
 }
 
+// fragmentForm is the text of a link's fragment: a claim, or a scenario without results.
+var fragmentForm = regexp.MustCompile(`^#?s=([A-Za-z0-9_-]+)(?:&h=([0-9a-f]{16})&n=([0-9]{1,9}))?$`)
+
+// mostFragment is the largest size in bytes of a fragment: DEFLATE makes no scenario larger than that.
+const mostFragment = config.MaxSource + config.MaxSource/2
+
+// Fragment returns the fragment of a link to a scenario without results.
+func Fragment(scenario []byte) string {
+	text, _, _ := strings.Cut((&Claim{Scenario: scenario}).String(), "&")
+	return text
+}
+
+// ReadFragment reads the fragment of a link, which may come from anywhere. Without results its Numerics are 0.
+func ReadFragment(fragment string) (*Claim, error) {
+	if len(fragment) > mostFragment {
+		return nil, fmt.Errorf("the link has %d bytes: a link with a scenario has at most %d", len(fragment), mostFragment)
+	}
+	found := fragmentForm.FindStringSubmatch(fragment)
+	if found == nil {
+		return nil, errors.New("the link has no scenario: it must end in #s=... or #s=...&h=...&n=...")
+	}
+	return read(found)
+}
+
 // FindClaim returns the first claim in a text, which may come from anywhere; nil: it has none. Its scenario has at
 // most config.MaxSource bytes.
 func FindClaim(text []byte) (*Claim, error) {
@@ -46,8 +72,13 @@ func FindClaim(text []byte) (*Claim, error) {
 	if found == nil {
 		return nil, nil
 	}
-	packed := make([]byte, base64.RawURLEncoding.DecodedLen(len(found[1])))
-	if _, err := base64.RawURLEncoding.Decode(packed, found[1]); err != nil {
+	return read([]string{"", string(found[1]), string(found[2]), string(found[3])})
+}
+
+// read reads the parts of a claim that a form found.
+func read(found []string) (*Claim, error) {
+	packed, err := base64.RawURLEncoding.DecodeString(found[1])
+	if err != nil {
 		return nil, fmt.Errorf("s=: must be base64url: %w", err)
 	}
 	source, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), config.MaxSource+1))
@@ -56,12 +87,17 @@ func FindClaim(text []byte) (*Claim, error) {
 		return nil, fmt.Errorf("s=: must be a scenario, compressed: %w", err)
 	case len(source) > config.MaxSource:
 		return nil, fmt.Errorf("s=: the scenario has more than %d bytes", config.MaxSource)
+	case !utf8.Valid(source):
+		return nil, errors.New("s=: must be a scenario: it is not UTF-8")
 	}
 	c := &Claim{Scenario: source}
-	if err := c.Hash.UnmarshalText(found[2]); err != nil {
+	if found[3] == "" {
+		return c, nil
+	}
+	if err := c.Hash.UnmarshalText([]byte(found[2])); err != nil {
 		return nil, err
 	}
-	c.Numerics, err = strconv.Atoi(string(found[3]))
+	c.Numerics, err = strconv.Atoi(found[3])
 	return c, err
 }
 

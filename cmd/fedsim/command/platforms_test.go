@@ -23,7 +23,7 @@ import (
 
 var (
 	platforms = flag.String("platforms", "",
-		"platforms of TestPlatforms, separated by commas: baseline, v3, 386, arm64, riscv64, s390x, ppc64le, loong64")
+		"platforms of TestPlatforms, separated by commas: noparquet, page, baseline, v3, 386, arm64, riscv64, s390x, ppc64le, loong64")
 	platformScenarios = flag.String("platform-scenarios", "",
 		"scenarios of TestPlatforms; empty: all shipped scenarios")
 )
@@ -36,9 +36,11 @@ type platform struct {
 }
 
 var knownPlatforms = map[string]platform{
-	"baseline": {build: []string{"GOAMD64=v1"}, run: []string{"GODEBUG=cpu.fma=off,cpu.avx2=off,cpu.avx=off"}},
-	"v3":       {build: []string{"GOAMD64=v3"}},
-	"386":      {build: []string{"GOARCH=386"}},
+	"noparquet": {flag: "-tags=noparquet"},
+	"page":      {emulator: "node"}, // the program of cmd/fedsim-web, js/wasm
+	"baseline":  {build: []string{"GOAMD64=v1"}, run: []string{"GODEBUG=cpu.fma=off,cpu.avx2=off,cpu.avx=off"}},
+	"v3":        {build: []string{"GOAMD64=v3"}},
+	"386":       {build: []string{"GOARCH=386"}},
 	// make check has compiled the packages so
 	"arm64":   {build: []string{"GOARCH=arm64"}, flag: listingFlag, emulator: "qemu-aarch64-static"},
 	"riscv64": {build: []string{"GOARCH=riscv64"}, emulator: "qemu-riscv64-static"},
@@ -139,9 +141,18 @@ func TestPlatforms(t *testing.T) {
 	for _, on := range strings.Split(*platforms, ",") {
 		p, ok := knownPlatforms[on]
 		expect.Must(t, ok, "platform %q: must be one of %v", on, slices.Sorted(maps.Keys(knownPlatforms)))
-		program := []string{buildFor(t, dir, on, p)}
+		var program []string
+		if on == "page" {
+			program = []string{"../../fedsim-web/testdata/node.mjs", madePage(t, dir)}
+		} else {
+			program = []string{buildFor(t, dir, on, p)}
+		}
 		if p.emulator != "" {
 			emulator, err := exec.LookPath(p.emulator)
+			if err != nil && on == "page" {
+				t.Logf("%s: skipped: %v", on, err)
+				continue
+			}
 			expect.Must(t, err == nil, "%v: make test-platforms installs it", err)
 			program = append([]string{emulator}, program...)
 		}
@@ -175,15 +186,39 @@ func buildFor(t *testing.T, dir, name string, p platform) string {
 	return program
 }
 
+// mostPage is the most bytes of the program of a page, packed by gzip. Brotli takes 0.7 of them.
+const mostPage = 5_800_000
+
+// madePage makes the page in which scenarios run, and returns its folder. Its program must be small.
+func madePage(t *testing.T, dir string) string {
+	t.Helper()
+	folder := filepath.Join(dir, "page")
+	build := exec.Command("go", "run", "./cmd/fedsim-web", folder)
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	expect.Must(t, err == nil, "building the page: %v\n%s", err, out)
+	info, err := os.Stat(filepath.Join(folder, "fedsim.wasm.gz"))
+	expect.Must(t, err == nil, "%v", err)
+	expect.That(t, info.Size() <= mostPage, "the program of the page has %d bytes, want at most %d: see which package "+
+		"is new with: go list -deps -tags minimal,noparquet ./cmd/fedsim-web", info.Size(), mostPage)
+	t.Logf("the program of the page has %d bytes (gzip)", info.Size())
+	return folder
+}
+
 // ranOn runs a scenario and returns its results, by file.
 func ranOn(t *testing.T, name, dir string, environment, program []string) map[string]string {
-	arguments := append(slices.Clone(program[1:]), "run", name, "--quiet", "--out", dir)
-	for _, cut := range platformCuts[name] {
-		arguments = append(arguments, "--set", cut)
+	arguments, set := append(slices.Clone(program[1:]), "run", name, "--quiet", "--out", dir), "--set="
+	if filepath.Base(program[0]) == "node" {
+		arguments = append(slices.Clone(program[1:]), filepath.Join(root, "scenarios", name+scenarios.Extension), dir)
+		set = ""
 	}
-	arguments = append(arguments, "--set", "run.seeds=[1]")
+	for _, cut := range append(slices.Clone(platformCuts[name]), "run.seeds=[1]") {
+		arguments = append(arguments, set+cut)
+	}
 	run := exec.Command(program[0], arguments...)
-	run.Dir = t.TempDir()
+	if set != "" {
+		run.Dir = t.TempDir()
+	}
 	run.Env = append(append(os.Environ(), "FEDSIM_DATA="), environment...)
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Errorf("%v: %v\n%s", run.Args, err, out)

@@ -42,7 +42,7 @@ def go_packages() -> str:
     lines += ["| package | content |", "|---|---|"]
     for line in listed.splitlines():
         path, _, doc = line.partition("\t")
-        if "/internal/" in path or path.endswith("/cmd/fedsim") or not doc:
+        if "/internal/" in path or "/cmd/" in path or not doc:
             continue
         name = f"[`{path}`](https://pkg.go.dev/{path})" if "." in path.split("/")[0] else f"`{path}`"
         lines.append(f"| {name} | {doc.replace('|', chr(92) + '|')} |")
