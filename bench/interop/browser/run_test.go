@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"fedsim/results/rundir"
 )
@@ -81,6 +79,13 @@ func (ta *tab) measured(statements string) float64 {
 	ta.js("window.measured = null; (async () => { " + statements + " })().then((x) => { window.measured = x; })")
 	ta.until("window.measured !== null")
 	return ask[float64](ta, "window.measured")
+}
+
+// key presses a key at the editor. (Chromium's own protocol types the character of a key that a page has prevented.)
+func (ta *tab) key(name string, control bool) {
+	ta.t.Helper()
+	ta.js(fmt.Sprintf(`document.activeElement.dispatchEvent(
+		new KeyboardEvent("keydown", {key: %q, ctrlKey: %v, bubbles: true, cancelable: true}))`, name, control))
 }
 
 // set replaces the text of the editor.
@@ -173,9 +178,10 @@ func TestPageEditsAndCancels(t *testing.T) {
 	b.do(chromedp.KeyEvent("prof"))
 	b.until(`document.querySelector(".offers:not([hidden]) li")`)
 	b.picture("page-completion")
-	b.do(chromedp.KeyEvent(kb.Enter))
+	b.key("Enter", false)
 	b.until(`document.querySelector(".offers:not([hidden]) li")?.textContent.startsWith('"')`)
-	b.do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.Enter))
+	b.key("ArrowDown", false)
+	b.key("Enter", false)
 	text := ask[string](b, `document.querySelector("textarea").value`)
 	if !strings.Contains(text, `profile = "`) || strings.Contains(text, "prof\n") {
 		t.Errorf("the completed text is %q", text)
@@ -193,7 +199,7 @@ func TestPageEditsAndCancels(t *testing.T) {
 
 	b.js(`document.getElementById("which").value = "quickstart"; document.getElementById("which").onchange()`)
 	b.until(`!document.getElementById("run").disabled`)
-	b.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))
+	b.key("Enter", true)
 	b.ended("running")
 	b.until(`document.querySelector("#legend span")`)
 	took := b.measured(`const start = performance.now();
@@ -225,16 +231,13 @@ func TestPageOpensLinks(t *testing.T) {
 		}
 		b.picture("page-link")
 	}
-	b := newTab(t)
 	for _, broken := range []string{"s=%%%", "s=AAAA", "s=" + strings.Repeat("A", 1<<20), "nothing"} {
-		b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(url+"#"+broken))
-		b.until(`document.body.dataset.state === "failed"`)
+		b := newTab(t)
+		b.do(chromedp.Navigate(url + "#" + broken))
+		b.ended("failed")
 		if got := b.said("state"); !strings.HasPrefix(got, "The link cannot be read: ") || strings.Contains(got, "\n") {
 			t.Errorf("%.20s: the page says %q", broken, got)
 		}
-	}
-	if !json.Valid([]byte(ask[string](b, `document.getElementById("gallery").textContent`))) {
-		t.Error("the gallery is no JSON")
 	}
 }
 
