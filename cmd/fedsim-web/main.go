@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 
+	"fedsim/internal/tools/filelock"
 	"fedsim/scenarios"
 )
 
@@ -115,14 +116,22 @@ func goCommand(environment []string, arguments ...string) (string, error) {
 }
 
 // compile builds the program for js/wasm, with two of twelve fonts and without LaTeX.
-func compile(program string) error {
+func compile(program string) (err error) {
 	root, err := goCommand(nil, "list", "-m", "-f", "{{.Dir}}", "fedsim")
 	if err != nil {
 		return err
 	}
 	// The paths of replaced modules are part of the program: these are the same in each checkout.
-	const own = "./bin/web"
+	const own = "./bin/.web"
 	dir, replaced := filepath.Join(root, own), "\n"
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return err
+	}
+	lock := filelock.New(dir + ".lock")
+	if err := lock.Lock(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir), lock.Unlock()) }()
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
@@ -253,11 +262,13 @@ func pageFiles(program []byte) (map[string][]byte, error) {
 		scripts = append(scripts, hashOf(text(found[1])))
 		return "<script>" + text(found[1]) + "</script>"
 	})
-	one = strings.Replace(one, "<script>", `<script type="text/plain" id="worker">`+strings.ReplaceAll(worker, "</script", `<\/script`)+
-		"</script>\n"+`<script type="text/plain" id="wasm">`+base64.StdEncoding.EncodeToString(program)+"</script>\n<script>", 1)
-	index = one
-	files["fedsim.html"] = []byte(put(common+"script-src "+strings.Join(scripts, " ")+" 'wasm-unsafe-eval' blob:; worker-src blob:; "+
-		"style-src "+hashOf(text("page.css")), "#", ""))
+	data := func(id, text string) string {
+		return `<script type="text/plain" id="` + id + `">` + text + "</script>\n"
+	}
+	index = strings.Replace(one, "<script>", data("worker", strings.ReplaceAll(worker, "</script", `<\/script`))+
+		data("wasm", base64.StdEncoding.EncodeToString(program))+"<script>", 1)
+	files["fedsim.html"] = []byte(put(common+"script-src "+strings.Join(scripts, " ")+" 'wasm-unsafe-eval' blob:; "+
+		"worker-src blob:; style-src "+hashOf(text("page.css")), "#", ""))
 	return files, nil
 }
 

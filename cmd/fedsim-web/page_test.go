@@ -28,17 +28,18 @@ func text(t *testing.T, name string) string {
 // quiet is told of the progress of a run.
 func quiet(any) {}
 
-// A page runs what is small, and says in a line why it does not run the rest: it never starts a program and never reads a
-// file.
+// A page runs what is small, and says in a line why it does not run the rest: it never starts a program and never
+// reads a file.
 func TestRefused(t *testing.T) {
 	const small = "[run]\nrounds = 2\n[methods.fedavg]\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"small", small, ""},
 		{"wearables", text(t, "wearables"), ""},
 		{"a program", "[problem]\nmodel = \"external\"\nprogram = { command = [\"sh\"] }\n" + small, "starts a program"},
-		{"a learner", "[data]\nsource = \"external\"\nexternal = { clients = 3 }\n[methods.a]\nalgorithm = \"external\"\n" +
-			"program = { command = [\"sh\"] }\n", "starts a program"},
-		{"a file", "[data]\nsource = \"leaf\"\npath = \"/etc/passwd\"\n" + small, `reads the file "/etc/passwd"`},
+		{"a learner", "[data]\nsource = \"external\"\nexternal = { clients = 3 }\n[methods.a]\n" +
+			"algorithm = \"external\"\nprogram = { command = [\"sh\"] }\n", "starts a program"},
+		{"a file", "[data]\nsource = \"leaf\"\npath = \"/etc/passwd\"\n" + small,
+			`reads the file "/etc/passwd"`},
 		{"a file that is replaced", text(t, "vehicle"), "minutes here"},
 		{"much memory", text(t, "million"), "needs at least 2.35 GB of memory"},
 		{"hours", text(t, "lte-high-var"), "would take about"},
@@ -70,7 +71,8 @@ func TestRun(t *testing.T) {
 	sets := []string{"run.max_time_s=4", "run.seeds=[1]"}
 	source := text(t, "quickstart-small")
 	s := expect.Value(scenario.Parse(file, []byte(source), sets))(t)
-	want := expect.Value(into.Run(t.Context(), s, into.Options{Dir: filepath.Join(t.TempDir(), "run"), NoFigures: true}))(t)
+	o := into.Options{Dir: filepath.Join(t.TempDir(), "run"), NoFigures: true}
+	want := expect.Value(into.Run(t.Context(), s, o))(t)
 
 	dir, share, points, methods := filepath.Join(t.TempDir(), "run"), 0.0, 0, []string{}
 	p := &page{}
@@ -86,11 +88,11 @@ func TestRun(t *testing.T) {
 			}
 		}
 	})
-	o := answer.(outcome)
-	expect.Must(t, len(o.Problems) == 0 && o.State == rundir.Complete, "%+v", o.Problems)
-	expect.That(t, o.Hash == rundir.HashOf(want).String(), "the hash is %s", o.Hash)
-	claim := expect.Value(rundir.ReadFragment(o.Claim))(t)
-	expect.That(t, claim.Hash.String() == o.Hash && claim.Numerics == rundir.Numerics, "the claim is %+v", claim)
+	got := answer.(outcome)
+	expect.Must(t, len(got.Problems) == 0 && got.State == rundir.Complete, "%+v", got.Problems)
+	expect.That(t, got.Hash == rundir.HashOf(want).String(), "the hash is %s", got.Hash)
+	claim := expect.Value(rundir.ReadFragment(got.Claim))(t)
+	expect.That(t, claim.Hash.String() == got.Hash && claim.Numerics == rundir.Numerics, "the claim is %+v", claim)
 	rounds := 0
 	for i := range want {
 		for k := range want[i].Rounds {
@@ -101,9 +103,9 @@ func TestRun(t *testing.T) {
 		}
 	}
 	expect.That(t, points == rounds && len(methods) == 3, "%d points of %d rounds, methods %v", points, rounds, methods)
-	expect.That(t, len(o.Figures) == 1 && strings.Contains(o.Figures[0].SVG, "<svg") && len(o.Summary) > 0 &&
-		slices.ContainsFunc(o.Summary, func(p part) bool { return len(p.Cells) == 4 }), "%d figures, summary %+v",
-		len(o.Figures), o.Summary)
+	expect.That(t, len(got.Figures) == 1 && strings.Contains(got.Figures[0].SVG, "<svg") && len(got.Summary) > 0 &&
+		slices.ContainsFunc(got.Summary, func(p part) bool { return len(p.Cells) == 4 }), "%d figures, summary %+v",
+		len(got.Figures), got.Summary)
 
 	_, content := p.do(request{Op: "zip", Dir: dir}, quiet)
 	z := expect.Value(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
@@ -142,8 +144,8 @@ func TestComplete(t *testing.T) {
 		{"[experiment.figure]\ny_", "y_", "y_scale = "},
 	} {
 		o := p.complete(test.before)
-		expect.That(t, o.Word == test.word && slices.ContainsFunc(o.List, func(of offer) bool { return of.Text == test.want }),
-			"%q: %+v, want %q", test.before, o, test.want)
+		found := slices.ContainsFunc(o.List, func(of offer) bool { return of.Text == test.want })
+		expect.That(t, o.Word == test.word && found, "%q: %+v, want %q", test.before, o, test.want)
 	}
 	expect.That(t, len(p.complete("[network]\nzzz").List) == 0, "there is a key zzz")
 }

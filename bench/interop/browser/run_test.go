@@ -132,7 +132,8 @@ func TestPageRuns(t *testing.T) {
 	}
 	b.until(`document.querySelector("figure img").naturalWidth > 300`)
 	longest := b.measured(`const list = [0];
-		new PerformanceObserver((l) => list.push(...l.getEntries().map((e) => e.duration))).observe({type: "longtask", buffered: true});
+		new PerformanceObserver((l) => list.push(...l.getEntries().map((e) => e.duration)))
+			.observe({type: "longtask", buffered: true});
 		await new Promise((r) => setTimeout(r, 100));
 		return Math.max(...list);`)
 	t.Logf("longest task of the page: %.0f ms (0: below 50)", longest)

@@ -23,7 +23,8 @@ import (
 
 var (
 	platforms = flag.String("platforms", "",
-		"platforms of TestPlatforms, separated by commas: noparquet, page, baseline, v3, 386, arm64, riscv64, s390x, ppc64le, loong64")
+		"platforms of TestPlatforms, separated by commas: noparquet, page, baseline, v3, 386, arm64, riscv64, s390x, "+
+			"ppc64le, loong64")
 	platformScenarios = flag.String("platform-scenarios", "",
 		"scenarios of TestPlatforms; empty: all shipped scenarios")
 )
