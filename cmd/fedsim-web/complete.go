@@ -125,7 +125,9 @@ func (p *page) names(table, word string) (o offers) {
 		}
 	}
 	// the keys of the table itself come first
-	slices.SortStableFunc(o.List, func(a, b offer) int { return strings.Count(a.Text, ".") - strings.Count(b.Text, ".") })
+	slices.SortStableFunc(o.List, func(a, b offer) int {
+		return strings.Count(a.Text, ".") - strings.Count(b.Text, ".")
+	})
 	return o
 }
 

@@ -51,7 +51,9 @@ var trimmed = map[string]func(name, text string) (string, bool){
 		return fmt.Sprintf("package %s\n\nimport font %q\n\nvar TTF = font.TTF\n", folder, fonts+"/"+used), true
 	},
 	// Its texts in LaTeX, which have fonts of their own.
-	"gonum.org/v1/plot": func(name, text string) (string, bool) { return text, name != filepath.Join("text", "latex.go") },
+	"gonum.org/v1/plot": func(name, text string) (string, bool) {
+		return text, name != filepath.Join("text", "latex.go")
+	},
 }
 
 const (

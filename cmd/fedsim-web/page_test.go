@@ -35,7 +35,8 @@ func TestRefused(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"small", small, ""},
 		{"wearables", text(t, "wearables"), ""},
-		{"a program", "[problem]\nmodel = \"external\"\nprogram = { command = [\"sh\"] }\n" + small, "starts a program"},
+		{"a program", "[problem]\nmodel = \"external\"\nprogram = { command = [\"sh\"] }\n" + small,
+			"starts a program"},
 		{"a learner", "[data]\nsource = \"external\"\nexternal = { clients = 3 }\n[methods.a]\n" +
 			"algorithm = \"external\"\nprogram = { command = [\"sh\"] }\n", "starts a program"},
 		{"a file", "[data]\nsource = \"leaf\"\npath = \"/etc/passwd\"\n" + small,

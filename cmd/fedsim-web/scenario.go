@@ -25,8 +25,8 @@ const (
 	mostDrawn  = 1e7              // bytes of data that are generated to learn how long a scenario takes
 	mostTime   = 120              // seconds
 
-	// slower is the time in a page over that of the estimate, which is of one core with AVX2: 0.8 to 4.5 for the shipped
-	// scenarios that suit a page. begins is the time in seconds before the first round.
+	// slower is the time in a page over that of the estimate, which is of one core with AVX2: 0.8 to 4.5 for the
+	// shipped scenarios that suit a page. begins is the time in seconds before the first round.
 	slower = 2.5
 	begins = 0.5
 )

@@ -56,7 +56,8 @@ func Fragment(scenario []byte) string {
 // ReadFragment reads the fragment of a link, which may come from anywhere. Without results its Numerics are 0.
 func ReadFragment(fragment string) (*Claim, error) {
 	if len(fragment) > mostFragment {
-		return nil, fmt.Errorf("the link has %d bytes: a link with a scenario has at most %d", len(fragment), mostFragment)
+		return nil, fmt.Errorf("the link has %d bytes: a link with a scenario has at most %d", len(fragment),
+			mostFragment)
 	}
 	found := fragmentForm.FindStringSubmatch(fragment)
 	if found == nil {

@@ -48,7 +48,8 @@ func (t *rowTable[R]) writeParquet(out io.Writer, version string, stores []store
 				return each(own[i].run, row)
 			})
 			if err == nil && left != 0 {
-				err = fmt.Errorf("%s: run %q has %d rows less than its end says", own[i].log.Name(), own[i].run.ID, left)
+				err = fmt.Errorf("%s: run %q has %d rows less than its end says", own[i].log.Name(), own[i].run.ID,
+					left)
 			}
 			if err != nil {
 				return err
