@@ -31,7 +31,11 @@ func (f *figureContent) join(a *Arrangement, runs []results.Run) {
 			unknown[at.Line] = true
 		}
 	}
-	f.note("not known, or not on a logarithmic axis, for some numbers of rows", unknown)
+	text := "not known for some numbers of rows"
+	if f.xScale == logarithmic || f.yScale == logarithmic {
+		text = "not known, or not on a logarithmic axis, for some numbers of rows"
+	}
+	f.note(text, unknown)
 }
 
 // newClientQuantities are what such a figure can show.

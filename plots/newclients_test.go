@@ -35,7 +35,7 @@ func TestFigureOfNewClients(t *testing.T) {
 	expect.That(t, slices.Equal(c[0][0].x, []float64{0, 5, 20}) && slices.Equal(c[0][0].y, []float64{0.5, 0.375, 0.25}),
 		"line %+v", c[0])
 	expect.That(t, slices.Equal(c[1][0].x, []float64{5, 20}) && len(c[2]) == 0, "lines %+v", c)
-	const want = "not known, or not on a logarithmic axis, for some numbers of rows: local, none"
+	const want = "not known for some numbers of rows: local, none"
 	expect.That(t, slices.Equal(m.notes, []string{want}), "notes %q", m.notes)
 	middle := c[0][0].at(12.5, math.Inf(-1), m.steps)
 	expect.That(t, math.Abs(middle-0.3125) < 1e-15, "half way from 5 to 20 rows the line is at %g", middle)

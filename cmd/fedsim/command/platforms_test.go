@@ -84,6 +84,7 @@ var platformCuts = map[string][]string{
 	"million":        {"run.outer=2", "data.synthetic.clients=1000"},
 	"million-events": {"run.rounds=3", "data.synthetic.clients=10000"},
 	"outage":         {"run.rounds=3"},
+	"personal":       personalForm(),
 	"privacy": {"run.rounds=2", "run.eval_every=1", "data.synthetic.clients=60", "run.eval_clients=20",
 		"federation.clients_per_round=10"},
 	"deadline":         {"run.rounds=10", "experiment.deadline.tuning.extend=0"},

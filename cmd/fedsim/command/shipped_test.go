@@ -88,6 +88,7 @@ var shortForms = map[string][]string{
 		"federation.clients_per_round=10", "experiment.noise.tuning.extend=0",
 		"experiment.noise.tune.plain.\"options.step\"=[1]",
 		"experiment.noise.tune.plain.\"privacy.mechanism_options.clip\"=[1]"},
+	"personal": personalForm(),
 	"rush-hour": {"data.synthetic.clients=40", "data.synthetic.features=8", "data.synthetic.factors=5",
 		"federation.clients_per_round=20", "network.shared.cells=2", "run.max_time_s=9000"},
 	"regression":   {"run.rounds=10", "run.seeds=[1]"},
@@ -121,6 +122,22 @@ func leaderboardForm(name, methods string) []string {
 	}
 	return append(form, "experiment."+name+"-mnist.set.data.synthetic.rows_min=3000",
 		"experiment."+name+"-mnist.set.data.synthetic.rows_max=3000")
+}
+
+// personalForm returns the settings for the comparison of personal methods on small generated data.
+func personalForm() []string {
+	form := []string{"run.outer=1", "run.rounds=2", "run.eval_every=2", "run.clients_every=2", "run.seeds=[1, 2]",
+		"problem.optimum.gap=0.3"}
+	for _, set := range []string{"har", "vehicle", "school", "landmine"} {
+		key := "experiment.personal-" + set
+		if set != "vehicle" { // which has all methods
+			form = append(form, key+`.methods=["solved", "mean", "fedem", "fedrep"]`)
+		}
+		form = append(form, key+".tuning.seeds=1", key+".set.data.path=missing", key+".set.data.synthetic.features=6",
+			key+".set.data.synthetic.factors=4", key+".set.data.synthetic.clients=10",
+			key+".set.data.synthetic.rows_min=12", key+".set.data.synthetic.rows_max=30")
+	}
+	return form
 }
 
 func small(more ...string) []string {
