@@ -48,9 +48,6 @@ const maxPanels = 9
 // There is a panel per value of another swept key.
 func Default(runs []results.Run, targets results.Targets) results.Figure {
 	fig := results.DefaultFigure()
-	if !byP(runs, targets) {
-		fig.Y = ""
-	}
 	fig = Available(fig, runs, targets)
 	if len(runs) == 0 {
 		return fig
@@ -84,6 +81,13 @@ func Figures(given []results.Figure, runs []results.Run, targets results.Targets
 	list := slices.Clone(given)
 	if len(list) == 0 {
 		list = append(list, Default(runs, targets))
+	}
+	for i := range list {
+		if f := &list[i]; f.Y == "" && (f.Kind == "" || f.Kind == results.Lines) {
+			scale, low, high := f.YScale, f.YMin, f.YMax
+			*f = Available(*f, runs, targets)
+			f.YScale, f.YMin, f.YMax = scale, low, high
+		}
 	}
 	metrics := results.ClientMetrics(runs)
 	if len(metrics) == 0 ||

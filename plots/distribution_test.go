@@ -123,7 +123,7 @@ func TestFigures(t *testing.T) {
 	}
 	r := byClient("a", 1, 0.5)
 	r.ByClient = append([]results.ClientRow{{Split: "train", Name: "loss", Value: 1}}, r.ByClient...)
-	given := results.Figure{Kind: "lines", File: "own", Series: "p", Panel: "q", Emphasis: "z"}
+	given := results.Figure{Kind: "lines", File: "own", Series: "p", Panel: "q", Emphasis: "z", Y: "gap"}
 	list := Figures([]results.Figure{given}, []results.Run{plain, r}, nil)
 	want := results.DefaultDistribution()
 	want.File, want.Series, want.Panel, want.Emphasis = "e-clients", "p", "q", "z"

@@ -37,7 +37,8 @@ type Figure struct {
 	X string `toml:"x"`
 	// vertical axis: a metric as in run.stop_at, a count of rounds.parquet (such as participants,
 	// dropped or late: clients in a round), or theta (accuracy of the local solves: median over
-	// clients and seeds, quartiles, 5 to 95 %; needs run.theta_every)
+	// clients and seeds, quartiles, 5 to 95 %; needs run.theta_every); empty: suboptimality if all
+	// methods minimize it and a target is of it, or else the metric of the targets
 	Y string `toml:"y"`
 	// linear or log
 	XScale string `toml:"x_scale"`
@@ -113,10 +114,9 @@ const (
 // Bands are the values of Figure.Band.
 var Bands = []string{BandSE, BandCI, BandRange, BandNone}
 
-// DefaultFigure returns sub-optimality on a log axis against time, a line per
-// method.
+// DefaultFigure returns the quality of models against time, a line per method.
 func DefaultFigure() Figure {
-	return Figure{Kind: Lines, Series: "method", X: "time_s", Y: "suboptimality", XScale: "linear", Band: BandSE}
+	return Figure{Kind: Lines, Series: "method", X: "time_s", XScale: "linear", Band: BandSE}
 }
 
 // DefaultDistribution returns the distribution of the test error over clients, a line per
@@ -226,7 +226,7 @@ func (f *Figure) checkAxes(c *config.Checker) {
 	if f.X != Epsilon {
 		c.OneOf("x", f.X, XNames...)
 	}
-	if _, old := Renamed(f.Y); old || !isMetricName(f.Y) {
+	if _, old := Renamed(f.Y); old || f.Y != "" && !isMetricName(f.Y) {
 		f.CheckColumn(c)
 	}
 	if f.Limits {
@@ -251,8 +251,8 @@ func (f *Figure) checkDistribution(c *config.Checker) {
 
 // CheckColumn reports a vertical axis that is not one of YNames.
 func (f *Figure) CheckColumn(c *config.Checker) {
-	if slices.Contains(YNames, f.Y) {
-		c.OneOf("y", f.Y, YNames...)
+	if f.Y == "" || slices.Contains(YNames, f.Y) {
+		c.OneOfOrEmpty("y", f.Y, YNames...)
 	} else {
 		c.Require(false, "y", f.Y, wantMetric(f.Y, YNames))
 	}
