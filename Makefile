@@ -280,8 +280,9 @@ SITE = $(HOME)/.cache/fedsim-site
 site:
 	@[ -x "$(SITE)/bin/pip" ] || $(PYTHON) -m venv "$(SITE)" || exit 1; \
 	"$(SITE)/bin/pip" install -q -r internal/develop/site/requirements.txt || { echo "skipped: MkDocs cannot be installed from PyPI"; exit 0; }; \
-	mkdir -p bin; "$(SITE)/bin/mkdocs" build -f internal/develop/site/mkdocs.yml >bin/site.log 2>&1 || { grep -v '^INFO' bin/site.log; exit 1; }; \
-	$(GO) run ./cmd/fedsim-web bin/site/run && echo "the site is in bin/site; bin/site/run/fedsim.html is the page that runs scenarios in one file"
+	$(GO) run ./cmd/fedsim-web bin/run || exit 1; \
+	"$(SITE)/bin/mkdocs" build -f internal/develop/site/mkdocs.yml >bin/site.log 2>&1 || { grep -v '^INFO' bin/site.log; exit 1; }; \
+	rm -rf bin/site/run && mv bin/run bin/site/run && echo "the site is in bin/site; bin/site/run/fedsim.html runs scenarios from a disk"
 
 # Changes the path of the module everywhere: make rename MODULE=example.org/owner/fedsim
 rename:

@@ -11,6 +11,7 @@ import (
 
 	"fedsim/experiment/scenario"
 	"fedsim/results/rundir"
+	"fedsim/scenarios"
 )
 
 // folder is the run directory.
@@ -51,11 +52,19 @@ func (p *page) do(q request, tell func(any)) (answer any, content []byte) {
 		if err != nil {
 			return map[string]string{"error": err.Error()}, nil
 		}
-		linked := map[string]any{"text": string(claim.Scenario), "numerics": claim.Numerics}
-		if claim.Numerics > 0 {
-			linked["hash"] = claim.Hash.String()
+		return linked(claim), nil
+	case "file": // a report or a figure, which have a claim, or a scenario
+		claim, err := rundir.FindClaim([]byte(q.Text))
+		switch {
+		case err != nil:
+			return map[string]string{"error": err.Error()}, nil
+		case claim == nil:
+			return map[string]string{"text": q.Text}, nil
 		}
-		return linked, nil
+		return linked(claim), nil
+	case "source":
+		source, _ := scenarios.Source(q.Text)
+		return map[string]string{"text": string(source)}, nil
 	case "share":
 		return rundir.Fragment([]byte(q.Text)), nil
 	case "run":
@@ -75,6 +84,15 @@ func (p *page) do(q request, tell func(any)) (answer any, content []byte) {
 		return nil, content
 	}
 	return map[string]string{"error": "there is no " + q.Op}, nil
+}
+
+// linked describes a claim.
+func linked(c *rundir.Claim) map[string]any {
+	of := map[string]any{"text": string(c.Scenario)}
+	if c.Numerics > 0 {
+		of["hash"], of["numerics"] = c.Hash.String(), c.Numerics
+	}
+	return of
 }
 
 // zipped returns a run directory as a zip file.

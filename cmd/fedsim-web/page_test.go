@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,6 +113,27 @@ func TestRun(t *testing.T) {
 	z := expect.Value(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
 	_, err := z.Open("run/manifest.json")
 	expect.NoError(t, err)
+}
+
+// Links and files bring scenarios; what is none is said in a line.
+func TestLinks(t *testing.T) {
+	claim := rundir.Claim{Scenario: []byte("name = \"x\"\n"), Hash: 7, Numerics: 2}
+	p := &page{}
+	for _, test := range []struct{ op, text, want string }{
+		{"link", "#" + claim.String(), "map[hash:0000000000000007 numerics:2 text:name = \"x\"\n]"},
+		{"link", rundir.Fragment(claim.Scenario), "map[text:name = \"x\"\n]"},
+		{"file", "<svg><metadata>" + claim.String(), "map[hash:0000000000000007 numerics:2 text:name = \"x\"\n]"},
+		{"file", "name = \"y\"\n", "map[text:name = \"y\"\n]"},
+		{"link", "s=AAAA", "map[error:s=: must be a scenario, compressed: "},
+		{"link", "s=" + strings.Repeat("A", 10<<20), "map[error:the link has 10485762 bytes: "},
+		{"link", "outage", "map[error:the link has no scenario: "},
+		{"file", "s=AAAA&h=0123456789abcdef&n=2", "map[error:s=: must be a scenario, compressed: "},
+	} {
+		answer, _ := p.do(request{Op: test.op, Text: test.text}, quiet)
+		got := fmt.Sprint(answer)
+		expect.That(t, strings.HasPrefix(got, test.want) && !strings.Contains(strings.TrimSuffix(got, "\n]"), "\n"),
+			"%s %.40q: %q, want %q", test.op, test.text, got, test.want)
+	}
 }
 
 // A run that is canceled says how many runs have ended.

@@ -63,7 +63,11 @@ func ReadFragment(fragment string) (*Claim, error) {
 	if found == nil {
 		return nil, errors.New("the link has no scenario: it must end in #s=... or #s=...&h=...&n=...")
 	}
-	return read(found)
+	c, err := read(found)
+	if err == nil && !utf8.Valid(c.Scenario) { // of JSON, which a page reads
+		return nil, errors.New("s=: must be a scenario: it is not UTF-8")
+	}
+	return c, err
 }
 
 // FindClaim returns the first claim in a text, which may come from anywhere; nil: it has none. Its scenario has at
@@ -88,8 +92,6 @@ func read(found []string) (*Claim, error) {
 		return nil, fmt.Errorf("s=: must be a scenario, compressed: %w", err)
 	case len(source) > config.MaxSource:
 		return nil, fmt.Errorf("s=: the scenario has more than %d bytes", config.MaxSource)
-	case !utf8.Valid(source):
-		return nil, errors.New("s=: must be a scenario: it is not UTF-8")
 	}
 	c := &Claim{Scenario: source}
 	if found[3] == "" {

@@ -52,6 +52,22 @@ func TestClaimsFromAnywhere(t *testing.T) {
 	}
 }
 
+// The fragment of a link has a scenario with results or without, and nothing else.
+func TestFragments(t *testing.T) {
+	c := &Claim{Scenario: []byte("name = \"x\""), Hash: 1, Numerics: 3}
+	for _, text := range []string{c.String(), "#" + c.String(), Fragment(c.Scenario)} {
+		found, err := ReadFragment(text)
+		expect.Must(t, err == nil && bytes.Equal(found.Scenario, c.Scenario), "%s: %v", text, err)
+		expect.That(t, found.Numerics == 0 || found.Hash == c.Hash, "%s: %+v", text, found)
+	}
+	bomb := &Claim{Scenario: make([]byte, 100*config.MaxSource)}
+	for _, text := range []string{"", "#", "x" + c.String(), c.String() + "&", "s=AAAA", bomb.String(),
+		Fragment([]byte{0xff, 0xfe}), Fragment(make([]byte, 0)) + "&h=1&n=2", "s=" + strings.Repeat("A", 10<<20)} {
+		found, err := ReadFragment(text)
+		expect.That(t, err != nil && len(err.Error()) < 300, "%.40q: %+v, %v", text, found, err)
+	}
+}
+
 func FuzzFindClaim(f *testing.F) {
 	f.Add([]byte((&Claim{Scenario: []byte("name = \"x\"")}).String()))
 	f.Add([]byte("s=AAAA&h=0123456789abcdef&n=2"))

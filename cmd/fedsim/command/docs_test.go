@@ -150,7 +150,7 @@ var budgets = map[string]int{
 	"docs/time.md": 5000, "docs/results.md": 3100, "docs/data.md": 1900, "docs/python.md": 2600,
 	"docs/flower.md": 1500, "docs/real.md": 2400, "docs/clusters.md": 900, "docs/extend.md": 2130,
 	"docs/architecture.md": 1640, "docs/protocols.md": 2400, "docs/paper.md": 2500,
-	"docs/theory.md": 1100, "docs/personal.md": 1650, "docs/verify.md": 320,
+	"docs/theory.md": 1100, "docs/personal.md": 1650, "docs/verify.md": 410,
 }
 
 // unbudgeted lists the pages that are generated, and those whose text is to be in others.

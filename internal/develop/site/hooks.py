@@ -89,12 +89,38 @@ def notebook_page(path: Path) -> tuple[str, dict[str, str]]:
     return "\n\n".join(parts) + "\n", figures
 
 
+def suited() -> list[str]:
+    """Return the scenarios of the gallery of the page run/, which "make site" has made."""
+    page = (ROOT / "bin/run/index.html").read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="gallery">(.*?)</script>', page, re.DOTALL)
+    if found is None:
+        raise PluginError("bin/run/index.html has no gallery")
+    return [scenario["name"] for scenario in json.loads(found[1])]
+
+
+def linked(markdown: str, page: Page) -> str:
+    """Add links to the page run/: below the figures of scenarios, and below blocks that run them."""
+    place = posixpath.relpath("run", posixpath.dirname(page.url.rstrip("/") + "/x"))
+    for name in suited():
+        link = f'\n\n<a href="{place}/#{name}">Run {name} in a page</a>\n'
+        markdown = re.sub(rf"^!\[[^\]]*\]\([^)]*images/{name}\.png\)$", rf"\g<0>{link}", markdown, flags=re.MULTILINE)
+        markdown = re.sub(
+            rf"^```sh\n(?:(?!```).*\n)*?(?:go run \./cmd/)?fedsim run {name}\n(?:(?!```).*\n)*```$",
+            rf"\g<0>{link}",
+            markdown,
+            count=1,
+            flags=re.MULTILINE,
+        )
+    return markdown
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made of code."""
     python = ["# Python API", "", "The package pyfedsim ([guide](../python.md)).", ""]
     for module, title in PYTHON.items():
         python += [f"## {title}", "", f"::: {module}", "    options:", "      heading_level: 3", ""]
     home = re.sub(r"\]\((?!docs/|https?://|#)", "](../", (ROOT / "README.md").read_text(encoding="utf-8"))
+    home = home.replace("\n\n", '\n\n<p><a href="run/">Run a scenario in this browser</a>, with the same bits.</p>\n\n', 1)
     files.append(File.generated(config, "index.md", content=home.replace("](docs/", "](")))
     files.append(File.generated(config, "api/python.md", content="\n".join(python)))
     files.append(File.generated(config, "api/go.md", content=go_packages()))
@@ -127,7 +153,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         kind = "tree" if (ROOT / inside).is_dir() else "blob"
         return f"[{text}]({config.repo_url.rstrip('/')}/{kind}/main/{inside}{anchor})"
 
-    return LINK.sub(rewritten, re.sub(r"^(```\w+) .*", r"\1", markdown, flags=re.MULTILINE))
+    return LINK.sub(rewritten, re.sub(r"^(```\w+) .*", r"\1", linked(markdown, page), flags=re.MULTILINE))
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
