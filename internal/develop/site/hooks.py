@@ -120,7 +120,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for module, title in PYTHON.items():
         python += [f"## {title}", "", f"::: {module}", "    options:", "      heading_level: 3", ""]
     home = re.sub(r"\]\((?!docs/|https?://|#)", "](../", (ROOT / "README.md").read_text(encoding="utf-8"))
-    home = home.replace("\n\n", '\n\n<p><a href="run/">Run a scenario in this browser</a>, with the same bits.</p>\n\n', 1)
+    home = home.replace(
+        "\n\n", '\n\n<p><a href="run/">Run a scenario in this browser</a>, with the same bits.</p>\n\n', 1
+    )
     files.append(File.generated(config, "index.md", content=home.replace("](docs/", "](")))
     files.append(File.generated(config, "api/python.md", content="\n".join(python)))
     files.append(File.generated(config, "api/go.md", content=go_packages()))
