@@ -137,7 +137,7 @@ func TestPageRuns(t *testing.T) {
 		await new Promise((r) => setTimeout(r, 100));
 		return Math.max(...list);`)
 	t.Logf("longest task of the page: %.0f ms (0: below 50)", longest)
-	if longest > 3*50 { // 50 on an idle machine; other work stretches tasks
+	if longest > 2*50 && *pictures == "" { // 50 on an idle machine; screenshots take long
 		t.Errorf("the page was still for %.0f ms", longest)
 	}
 	b.picture("page-done")
