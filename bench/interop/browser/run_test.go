@@ -220,7 +220,7 @@ func TestPageOpensLinks(t *testing.T) {
 	hash, fragment := nativeRun(t, "outage", "--set", "run.seeds=[1]")
 	for text, want := range map[string]string{
 		fragment: "the same as that of the link or file",
-		strings.Replace(fragment, hash, "00000000deadbeef", 1): "that of the link or file, 00000000deadbeef (the same num",
+		strings.Replace(fragment, hash, "00000000deadbeef", 1): "that of the link or file, 00000000deadbeef (the",
 	} {
 		b := newTab(t)
 		b.do(chromedp.Navigate(url + "#" + text))
