@@ -3,14 +3,16 @@ package experiment
 import (
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/expect"
 )
 
 // A join of FedAvg is a message of 5 values and 5 gradient steps on the rows: its bytes, seconds and joules are
-// computed here from the numbers of the devices and links. Without rows a client does no work. A trial evaluates no
-// new client, and the run after it does.
+// computed here from the numbers of the devices and links. Without rows a client does no work. No target of a tuning
+// is an error of new clients; the run after the trials, which evaluate none, has them.
 func TestJoinsCostBytesTimeAndEnergy(t *testing.T) {
 	const text = `
 [data]
@@ -44,6 +46,9 @@ name = "e"
 tuning.target = { validation_error = 0.001 }
 tune.fedavg = { "options.step" = [0.1, 0.2] }
 `
+	_, err := scenario.Parse("x.toml", []byte(strings.Replace(text, "validation_error =", "new_error_4 =", 1)), nil)
+	const want = `experiment.tuning.target = "new_error_4": must be one of`
+	expect.That(t, err != nil && strings.Contains(err.Error(), want), "tuning by new clients: %v", err)
 	s := scenarioOf(t, text)
 	found := expect.Value(storeOf(t, filepath.Join(t.TempDir(), "run"), s, 1, 0, ""))(t)
 	r := &found.Runs[0]
