@@ -55,8 +55,9 @@ func TestDefaultOfDifferentObjectives(t *testing.T) {
 
 // A figure of the scenario without y shows what a default figure does, with its own axes.
 func TestFiguresWithoutY(t *testing.T) {
-	runs := []results.Run{{Experiment: "e", Method: "m", Rounds: []results.Round{{TestError: 0.5, Primal: 1}}}}
+	round := results.Round{Round: 1, TestError: 0.5, Primal: 1}
+	runs := []results.Run{{Experiment: "e", Method: "m", Rounds: []results.Round{round}}}
 	given := []results.Figure{{Kind: results.Lines, File: "own", YScale: "log", YMin: 0.1}}
-	f := Figures(given, runs, results.Targets{{Metric: "train_error", Value: 0.1}})[0]
-	expect.That(t, f.Y == "train_error" && f.YScale == "log" && f.YMin == 0.1 && given[0].Y == "", "%+v", f)
+	f := Figures(given, runs, nil)[0]
+	expect.That(t, f.Y == "test_error" && f.YScale == "log" && f.YMin == 0.1 && given[0].Y == "", "%+v", f)
 }
