@@ -100,17 +100,15 @@ def suited() -> list[str]:
 
 def linked(markdown: str, page: Page) -> str:
     """Add links to the page run/: below the figures of scenarios, and below blocks that run them."""
-    place = posixpath.relpath("run", posixpath.dirname(page.url.rstrip("/") + "/x"))
+    place = posixpath.relpath("run", page.url or ".")
     for name in suited():
-        link = f'\n\n<a href="{place}/#{name}">Run {name} in a page</a>\n'
-        markdown = re.sub(rf"^!\[[^\]]*\]\([^)]*images/{name}\.png\)$", rf"\g<0>{link}", markdown, flags=re.MULTILINE)
-        markdown = re.sub(
-            rf"^```sh\n(?:(?!```).*\n)*?(?:go run \./cmd/)?fedsim run {name}\n(?:(?!```).*\n)*```$",
-            rf"\g<0>{link}",
-            markdown,
-            count=1,
-            flags=re.MULTILINE,
-        )
+        link = rf'\g<0>\n\n<a href="{place}/#{name}">Run {name} in a page</a>\n'
+        figure = rf"^!\[[^\]]*\]\([^)]*images/{name}\.png\)$"
+        block = rf"^```sh\n(?:(?!```).*\n)*?(?:go run \./cmd/)?fedsim run {name}\n(?:(?!```).*\n)*```$"
+        for place_of in (figure, block):
+            markdown, there = re.subn(place_of, link, markdown, count=1, flags=re.MULTILINE)
+            if there:
+                break
     return markdown
 
 
