@@ -30,7 +30,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Tags and LinkFlags make the program small: no parquet library, and of gonum/plot SVG alone.
+// tags and linkFlags make the program small: no parquet library, and of gonum/plot SVG alone.
 const (
 	tags      = "minimal,noparquet"
 	linkFlags = "-s -w"
