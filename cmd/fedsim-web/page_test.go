@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,7 +100,7 @@ func TestRun(t *testing.T) {
 	for i := range want {
 		for k := range want[i].Rounds {
 			m, _ := want[i].Metric("test_accuracy")
-			if y := m.Of(&want[i].Rounds[k]); y == y {
+			if !math.IsNaN(m.Of(&want[i].Rounds[k])) {
 				rounds++
 			}
 		}
