@@ -103,7 +103,10 @@ func withLists(v reflect.Value) reflect.Value {
 			}
 		}
 	case reflect.Slice:
-		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		if extended(v.Type().Elem()) {
+			out = reflect.New(reflect.TypeFor[[]any]()).Elem()
+		}
+		out.Set(reflect.MakeSlice(out.Type(), v.Len(), v.Len()))
 		for i := range v.Len() {
 			out.Index(i).Set(withLists(v.Index(i)))
 		}

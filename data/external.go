@@ -13,12 +13,11 @@ import (
 // the program of an external model, has.
 type ExternalConfig struct {
 	// number of clients
-	Clients int `toml:"clients"`
+	Clients int `toml:"clients" absent:"0: an error"`
 	// training rows of each client: one number, or a list with a number for each
 	Rows Rows `toml:"rows"`
-	// number of features of a row; 0: not known. Methods in timing mode and federation.cost =
-	// "relative" need it
-	Features int `toml:"features"`
+	// number of features of a row. Methods in timing mode and federation.cost = "relative" need it
+	Features int `toml:"features" absent:"0: not known"`
 }
 
 // Rows is one number of rows for all clients, or a number for each: a TOML integer, or a

@@ -25,8 +25,8 @@ type PartitionConfig struct {
 	// Dirichlet distribution) or power-law (parts of different sizes); empty: the clients are those
 	// of the set. docs/data.md has the definitions
 	Method string `toml:"method"`
-	// number of clients; a method needs it
-	Clients int `toml:"clients"`
+	// number of clients
+	Clients int `toml:"clients" absent:"0: an error with a method"`
 	// first put the rows of all clients together; false: the set must have no more than one
 	Merge bool `toml:"merge"`
 	// shards: number of shards of a client. A client has about as many classes

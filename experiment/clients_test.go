@@ -129,8 +129,8 @@ func TestClientMetrics(t *testing.T) {
 // Updates are those that the server takes, under every kind of protocol and after a resume.
 func TestUpdatesOfClients(t *testing.T) {
 	for _, set := range [][]string{
-		{"federation.protocol=asynchronous", "federation.deadline_s=0", "methods.mocha.algorithm=async-mocha"},
-		{"federation.protocol=wait-for-all", "federation.deadline_s=0"},
+		{"federation.protocol=asynchronous", "federation.deadline_s=", "methods.mocha.algorithm=async-mocha"},
+		{"federation.protocol=wait-for-all", "federation.deadline_s="},
 		{"federation.late=keep", "federation.deadline_s=0.21", "network.profile=3g", "network.jitter=0.5"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")

@@ -341,7 +341,7 @@ func TestRunsEndAsTheScenarioSays(t *testing.T) {
 	// Without a limit of rounds, the time alone ends a run: beyond the rounds that are the default, too.
 	end := whole.Rounds[len(whole.Rounds)-1]
 	most := 4 * end.TimeS
-	r := e("run.rounds=0", fmt.Sprint("run.max_time_s=", most)).Rounds
+	r := e("run.rounds=", fmt.Sprint("run.max_time_s=", most)).Rounds
 	if n := len(r); n <= 101 || r[n-1].TimeS < most || r[n-2].TimeS >= most || r[end.Round].Primal != end.Primal {
 		t.Errorf("rounds = 0: %d rounds, %g s of %g", n-1, r[n-1].TimeS, most)
 	}

@@ -212,7 +212,7 @@ func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
 // changes when responses arrive, but under a recordable protocol the server takes them all.
 var decided = map[string]string{
 	"Data": "key", "Problem": "key", "Methods": "key: algorithm and options",
-	"Devices": "time", "Network": "time", "Overhead": "time", "Fleet": "time", "Faults": "time", "Traces": "time",
+	"Devices": "time", "Network": "time", "Overhead": "time", "Engine": "time", "Fleet": "time", "Faults": "time", "Traces": "time",
 
 	"Federation.Protocol": "key: of the limits of work", "Federation.ProtocolOptions": "key: of the limits of work",
 	"Federation.StepsLow": "key", "Federation.StepsHigh": "key", "Federation.Clients": "refused: the number asked",

@@ -59,9 +59,8 @@ type Figure struct {
 	// around the mean over seeds: se (standard error), ci (95 % confidence interval of Student's t), range
 	// (lowest to highest) or none
 	Band string `toml:"band"`
-	// of the figure: "one" or "two" columns of a paper (84 and 174 mm), or millimeters; 0: by the number
-	// of panels
-	Width Width `toml:"width"`
+	// of the figure: "one" or "two" columns of a paper (84 and 174 mm), or millimeters
+	Width Width `toml:"width" absent:"0: by the number of panels"`
 
 	Caption string `toml:"-"` // below the legend: the description of the experiment; empty: none
 	Source  string `toml:"-"` // what SVG files have as metadata: the claim of their runs; empty: none

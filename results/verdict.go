@@ -179,9 +179,9 @@ func reason(before, rows []*Row, target int, least float64, fastest string) stri
 		return text + "; the runs ended at run.stop_at, before this target"
 	}
 	if end < 0.95*longest {
-		return text + "; give all methods the same time: run.max_time_s = " + Upward(mean) + " with run.rounds = 0"
+		return text + "; give all methods the same time: run.max_time_s = " + Upward(mean) + " without run.rounds"
 	}
-	return text + "; give all methods more time: run.max_time_s = " + Upward(2*longest) + " with run.rounds = 0"
+	return text + "; give all methods more time: run.max_time_s = " + Upward(2*longest) + " without run.rounds"
 }
 
 // few shortens a list of labels.

@@ -80,14 +80,14 @@ func TestFirst(t *testing.T) {
 		{"the other stalled", slices.Concat(seedsOf("a", Done, 2), seedsOf("b", Stalled, 1)), "a"},
 		{"the other ended earlier", slices.Concat(seedsOf("a", Done, 1.5, 1.56), seedsOf("b", "ended", 1.13, 1.3)),
 			"not known: b ended at 1.13 to 1.30 s, before 1.53 s of a; give all methods the same time: " +
-				"run.max_time_s = 2 with run.rounds = 0"},
+				"run.max_time_s = 2 without run.rounds"},
 		{"both ended with the budget", slices.Concat(seedsOf("a", Done, 5), seedsOf("b", "ended", 5)),
 			"not known: b ended without it in some runs, so that a mean below 5.00 s of a is possible; " +
-				"give all methods more time: run.max_time_s = 10 with run.rounds = 0"},
+				"give all methods more time: run.max_time_s = 10 without run.rounds"},
 		{"reached by a part",
 			slices.Concat(seedsOf("a", Done, 4, 5), seedsOf("b", Done, 1), []Run{until("b", 2, 6, "ended")}),
 			"not known: b ended without it in some runs, so that a mean below 4.50 s of a is possible; " +
-				"give all methods more time: run.max_time_s = 20 with run.rounds = 0"},
+				"give all methods more time: run.max_time_s = 20 without run.rounds"},
 		{"no mean is known",
 			slices.Concat(seedsOf("a", Done, 4), []Run{until("a", 2, 6, "ended")}, seedsOf("b", "ended", 1, 1)),
 			"not known: no method reached it in every run"},
@@ -129,7 +129,7 @@ func TestFirstOfBlocks(t *testing.T) {
 	e := Summarize(runs, Targets{{"test_error", 0.1}}).Experiments[0]
 	want := "first to test error by rows 10 %: a in 2 of 3 (certain at 95 % in 1), not known in 1 of 3: link = 3g: " +
 		"b ended at 2.00 s, before 3.00 s of a; " +
-		"give all methods the same time: run.max_time_s = 3 with run.rounds = 0"
+		"give all methods the same time: run.max_time_s = 3 without run.rounds"
 	got := e.Verdicts()
 	expect.That(t, slices.Equal(got, []string{want}), "%q\nwant %q", got, want)
 }

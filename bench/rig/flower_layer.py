@@ -45,7 +45,7 @@ def runs(out: Path) -> list[dict[str, Any]]:
             rounds = CUT_ROUNDS + (own.get("kill", {}).get("round", 0)) if cut else ROUNDS
             settings = {"federation.protocol": "wait-for-all", "overhead.runtime": "flower-1.41"}
             if "timeout_s" in own:
-                settings["federation.detect_s"] = own["timeout_s"]
+                settings["engine.detect_s"] = own["timeout_s"]
             plan = {**own, "name": name, "plan": own["name"], "rounds": rounds}
             plan |= {"settings": settings, "log": str(out / "flower" / f"{name}.csv")}
             found.append(plan)

@@ -71,7 +71,7 @@ if __name__ == "__main__":
         flops_per_example=4 * features,
         epochs=EPOCHS,
         # A client that dropped out can be asked again in the next round.
-        set={"federation.detect_s": DEADLINE_S},
+        set={"engine.detect_s": DEADLINE_S},
         out="runs/comparison-flower",
         force=True,
     )

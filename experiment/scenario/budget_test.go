@@ -17,7 +17,7 @@ func TestRoundsWithoutANumber(t *testing.T) {
 		"[run]\nmax_time_s = 5\nrounds = 7\n[methods.mocha]\n": {7},
 		"[methods.mocha]\n[methods.cocoa]\nset = { \"run.max_time_s\" = 5 }\n": {100,
 			math.MaxInt},
-		"[run]\nmax_time_s = 5\n[sweep]\n\"run.rounds\" = [0, 8]\n[methods.mocha]\n": {math.MaxInt, 8},
+		"[run]\nmax_time_s = 5\n[sweep]\n\"run.rounds\" = [9, 8]\n[methods.mocha]\n": {9, 8},
 		"[run]\nmax_time_s = 5\n[methods.mocha]\n[methods.async-mocha]\n": {math.MaxInt,
 			math.MaxInt},
 		"[run]\nmax_co2_g = 5\n[energy]\ngrid=[\"generated\"]\n[methods.fedbuff]\n[methods.fedavg]\n": {100, 100},

@@ -103,8 +103,8 @@ type Tuning struct {
 	// folds of a cross-validation on the training rows: each repetition chooses its own options by
 	// the error on the held-out rows of all folds together, over clients as in run.metric, the
 	// first of equally good ones. It takes no test rows, and target, seeds and refit must be left
-	// out; 0: candidates are compared by target
-	Folds int `toml:"folds"`
+	// out
+	Folds int `toml:"folds" absent:"0: candidates are compared by target"`
 	// most values added to each option below and above its grid, until the winner beats its
 	// neighbors in every numeric option; 0: only the grid runs. See [methods.md](methods.md#tuning)
 	Extend int `toml:"extend"`

@@ -207,10 +207,10 @@ x.toml:8:8: data.skew = "yes": must be an integer`},
 			"x.toml:3:9: run.outer = 2: must be 1 with run.max_time_s and without run.rounds: " +
 				"the first outer iteration would not end"},
 		{"default at fault through another key", "[federation]\nprotocol = \"deadline\"\n" + mocha, nil,
-			"x.toml:1:1: federation.deadline_s = 0: must be positive: protocol \"deadline\" needs the length of its " +
+			"x.toml:1:1: federation.deadline_s: must be given: protocol \"deadline\" needs the length of its " +
 				"clock cycle"},
 		{"default at fault through an override", mocha, []string{"federation.protocol=deadline"},
-			"--set federation.protocol=deadline: federation.deadline_s = 0…"},
+			"--set federation.protocol=deadline: federation.deadline_s: must be given…"},
 		{"seeds", "[run]\nseeds = []\ntargets = [0]\n" + mocha, nil,
 			"x.toml:2:9: run.seeds = []: must hold at least one seed\nx.toml:3:11: run.targets = 0: must be positive"},
 		{"seed twice", mocha, []string{"run.seeds=[1,1]"}, "--set run.seeds=[1,1]: must hold every seed once"},
@@ -276,7 +276,7 @@ x.toml:8:8: data.skew = "yes": must be an integer`},
 			"x.toml:2:12: methods.mocha.protocol = \"dedline\": must be one of asynchronous, charged, compass, " +
 				"deadline, first, wait-for-all (did you mean \"deadline\"?)"},
 		{"protocol of a method without what goes with it", "[methods.mocha]\nprotocol = \"deadline\"\n", nil,
-			"x.toml:2:12: federation.deadline_s = 0…"},
+			"x.toml:2:12: federation.deadline_s: must be given…"},
 
 		{"name of the scenario", "name = \"a b\"\n" + mocha, nil,
 			"x.toml:1:8: name = \"a b\": must consist of…\n" +

@@ -87,7 +87,8 @@ var claimAll = map[string]string{
 		availability.peak_hour availability.zones_h fading.mean_s`,
 	"federation": `protocol deadline_s deadline_quantile fit_work margin steps_low steps_high population
 		cost clients_per_round selection over_selection retries min_reports nonfinite late
-		detect_s overhead_bytes server_gflops protocol_options selection_options`,
+		server_gflops protocol_options selection_options`,
+	"engine": `detect_s overhead_bytes`,
 	"run": `mode rounds outer eval_every eval_clients client_metrics clients_every theta_every devices model stop_at
 		max_time_s report_last metric seeds vary targets`,
 }

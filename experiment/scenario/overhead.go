@@ -3,6 +3,7 @@ package scenario
 import (
 	"fedsim/config"
 	"fedsim/devices"
+	"fedsim/federation"
 	"fedsim/network"
 )
 
@@ -65,3 +66,23 @@ func (o *OverheadConfig) apply(d *devices.Config, n *network.Config) {
 	d.Overheads = *o.overheads()
 	d.LaunchesPerStep, n.RuntimeConfig = o.LaunchesPerStep, o.RuntimeConfig
 }
+
+// EngineConfig is the table [engine], for programs that drive fedsim engine.
+type EngineConfig struct {
+	// seconds until the program learns that an attempt has failed, but in rounds that a protocol plays
+	DetectS float64 `toml:"detect_s"`
+	// bytes that the program adds to each message, in both directions, for what its records do not
+	// count
+	Overhead int `toml:"overhead_bytes"`
+}
+
+func defaultEngine() EngineConfig { return EngineConfig{DetectS: federation.Defaults().DetectS} }
+
+// Validate reports all errors in the table.
+func (e *EngineConfig) Validate(c *config.Checker) {
+	c.Require(e.DetectS >= 0 && e.DetectS <= 1e9, "detect_s", e.DetectS, "must be in [0, 1e9] seconds")
+	c.Require(e.Overhead >= 0 && e.Overhead <= 1e9, "overhead_bytes", e.Overhead, "must be in [0, 1e9]")
+}
+
+// apply gives the server the settings of its driver.
+func (e *EngineConfig) apply(f *federation.Config) { f.DetectS, f.Overhead = e.DetectS, e.Overhead }

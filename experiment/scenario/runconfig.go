@@ -17,8 +17,8 @@ type RunConfig struct {
 	// "learning", or "timing": only events, times, bytes and energy, for methods whose work does
 	// not depend on the model
 	Mode string `toml:"mode"`
-	// rounds per outer iteration; 0: 100, or no limit with max_time_s
-	Rounds int `toml:"rounds"`
+	// rounds per outer iteration
+	Rounds int `toml:"rounds" absent:"0: 100, or no limit with max_time_s"`
 	// outer iterations. The coupling is updated between two of them; 1 is a single W update
 	Outer int `toml:"outer"`
 	// rounds between two evaluations of objective and errors, in no virtual time; the last round is
@@ -59,9 +59,9 @@ type RunConfig struct {
 	MaxTimeS float64       `toml:"max_time_s" absent:"0: unlimited"`
 	Rooms    config.Extras `toml:"-"` // their keys
 	// evaluations at the end of a run whose mean stands for it in tables, and in tuning where no
-	// candidate reaches the target; 1: the last one; 0: 5, or 1 where stop_at ended the run. For P
-	// and what is derived from it, such as a sub-optimality, always the last one
-	ReportLast int `toml:"report_last"`
+	// candidate reaches the target; 1: the last one. For P and what is derived from it, such as a
+	// sub-optimality, always the last one
+	ReportLast int `toml:"report_last" absent:"0: 5, or 1 where stop_at ended the run"`
 	// the metric that tables, stars, ranks and figures show first, one of stop_at. "test_error" is
 	// by rows: the share of all test rows; "test_error_clients" is the mean over clients of their
 	// errors, whatever their numbers of rows

@@ -32,8 +32,8 @@ type sampleTable struct {
 	// latin-hypercube (each range has size parts of equal length on its scale, and each part holds
 	// the value of one point; McKay, Beckman and Conover 1979) or random (independent values)
 	Method string `toml:"method"`
-	// number of points, which all differ, from 1 to 10,000; required
-	Size int `toml:"size"`
+	// number of points, which all differ, from 1 to 10,000
+	Size int `toml:"size" absent:"0: an error"`
 	// seed of the points; it differs from the seeds of runs. The values of a key depend on the
 	// seed, the size and the key's own range
 	Seed uint64 `toml:"seed"`

@@ -51,6 +51,8 @@ type Settings struct {
 	Rooms  config.Extras `toml:"-"` // their tables
 	// the server: protocol, selection and costs
 	Federation federation.Config `toml:"federation"`
+	// programs that drive fedsim engine
+	Engine EngineConfig `toml:"engine"`
 	// length and measurements of a run
 	Run RunConfig `toml:"run"`
 	// the methods to run, each under a label of letters, digits, -, _ and .
@@ -70,6 +72,7 @@ func defaultSettings() Settings {
 		Traces:     traces.Default(),
 		Rooms:      rooms.Extras(""),
 		Federation: federation.Defaults(),
+		Engine:     defaultEngine(),
 		Run:        defaultRun(),
 	}
 }
@@ -101,6 +104,7 @@ func decodeSettings(tree *config.Node) (Settings, config.Errors) {
 	settings := defaultSettings()
 	problems := config.Decode(tree, "", &settings)
 	settings.Overhead.apply(&settings.Devices, &settings.Network)
+	settings.Engine.apply(&settings.Federation)
 	problems.Merge(settings.resolve(tree))
 	return settings, problems
 }
@@ -147,6 +151,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Traces.Validate(c.In("traces"))
 	s.checkRooms(c)
 	s.Federation.Validate(c.In("federation"))
+	s.Engine.Validate(c.In("engine"))
 	s.Run.Validate(c.In("run"))
 	s.Federation.ValidateUse(c.In("federation"), s.protocols())
 	s.checkTarget(c)
@@ -231,11 +236,11 @@ func (s *Settings) checkExternal(c *config.Checker) {
 		c.Require(own || served || s.Run.Mode == Timing, "methods."+label+".algorithm", m.Algorithm,
 			"must be \"external\", or run.mode \"timing\", or problem.model \"external\": "+
 				"with data.source = \"external\" only learners and external models have rows to learn from")
-		c.Require(features || own || served, "data.external.features", 0,
-			fmt.Sprintf("must be positive: the size of the messages of %s depends on it", m.Algorithm))
+		c.Require(features || own || served, "data.external.features", nil,
+			fmt.Sprintf("must be given: the size of the messages of %s depends on it", m.Algorithm))
 	}
-	c.Require(features || s.Federation.Cost != federation.Relative, "data.external.features", 0,
-		"must be positive with federation.cost = \"relative\", which is relative to the work on a row")
+	c.Require(features || s.Federation.Cost != federation.Relative, "data.external.features", nil,
+		"must be given with federation.cost = \"relative\", which is relative to the work on a row")
 }
 
 // labels returns the labels of the methods in alphabetical order.

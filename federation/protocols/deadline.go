@@ -31,8 +31,8 @@ func init() {
 				Late: c.KeepsLate()}
 		},
 		Validate: func(f *federation.Config, c *config.Checker) {
-			c.Require(f.DeadlineS != 0, "deadline_s", f.DeadlineS,
-				"must be positive: protocol \"deadline\" needs the length of its clock cycle")
+			c.Require(f.DeadlineS != 0, "deadline_s", nil,
+				"must be given: protocol \"deadline\" needs the length of its clock cycle")
 		},
 		New: func(c *federation.Config, _ config.Options) (federation.Protocol, error) {
 			p := &deadline{cycle: engine.FromSeconds(c.DeadlineS), margin: c.Margin, quantile: c.Quantile}

@@ -65,7 +65,7 @@ func TestMessagesToAClientTakeTurns(t *testing.T) {
 	}
 }
 
-// The driver learns of a failure federation.detect_s after it, unless the message expires
+// The driver learns of a failure engine.detect_s after it, unless the message expires
 // before. A canceled message has no notice, and its client continues with the next.
 func TestFailuresAreDetectedLate(t *testing.T) {
 	s := drivenWorld(t, protocols.Deadline, func(s *learning.Setup) {

@@ -21,7 +21,7 @@ import (
 // federation.min_available clients, in which no client may ask for its work.
 // A client is at one message at a time; further ones wait for their turn. Every message
 // ends once: with a response, a failure, its expiry, or Cancel. The driver learns of a
-// failure federation.detect_s after it.
+// failure engine.detect_s after it.
 //
 // Errors are of type *Error. A call that returns one has changed nothing, unless the
 // round is stalled or the call was interrupted: then the session is over. A Session is for

@@ -58,7 +58,7 @@ def scenario(clients: int = 12, **settings: Any) -> dict[str, Any]:
     return tables
 
 
-DROPS: dict[str, Any] = {"faults": {"drop_probability": 0.2}, "federation": {"detect_s": 2}}
+DROPS: dict[str, Any] = {"faults": {"drop_probability": 0.2}, "engine": {"detect_s": 2}}
 
 
 def examples(client: int) -> tuple[Any, Any]:

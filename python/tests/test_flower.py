@@ -29,7 +29,10 @@ with warnings.catch_warnings():
 
 TESTS = Path(__file__).parent
 FLOPS = apps.FLOPS_PER_EXAMPLE
-NEVER = {"protocol": "deadline", "deadline_s": 1, "detect_s": 1}
+NEVER: dict[str, Any] = {
+    "federation": {"protocol": "deadline", "deadline_s": 1},
+    "engine": {"detect_s": 1},
+}
 
 
 def run(server: Any, folder: Path, client: Any = apps.client_app, **options: Any) -> Any:
@@ -105,21 +108,27 @@ def test_silent_failures_cost_the_timeout_or_the_detection(
     slow = run(
         server,
         tmp_path,
-        scenario=apps.scenario(faults={"never": never}, federation={**protocol, "detect_s": 0}),
+        scenario=apps.scenario(
+            faults={"never": never}, federation=protocol, engine={"detect_s": 0}
+        ),
     )
     assert slow.seconds > 0
     assert "Timeouts ended" not in caplog.text
     late = run(
         server,
         tmp_path,
-        scenario=apps.scenario(faults={"never": never}, federation={**protocol, "detect_s": 1000}),
+        scenario=apps.scenario(
+            faults={"never": never}, federation=protocol, engine={"detect_s": 1000}
+        ),
     )
     assert [row["time_s"] for row in rounds(late)] == [100, 200, 300]
     assert "Timeouts ended 3 of 3 rounds" in caplog.text
     found = run(
         server,
         tmp_path,
-        scenario=apps.scenario(faults={"never": never}, federation={**protocol, "detect_s": 50}),
+        scenario=apps.scenario(
+            faults={"never": never}, federation=protocol, engine={"detect_s": 50}
+        ),
     )
     assert [row["time_s"] for row in rounds(found)] == [50, 100, 150]
     for done in (slow, late, found):
@@ -142,7 +151,7 @@ def test_failures_are_error_replies(tmp_path: Path) -> None:
         codes["expired"] = {r.error.code for r in grid.send_and_receive(late)}
         codes["none"] = replies_of(grid, timeout=1e-3)
 
-    scenario = apps.scenario(faults={"never": [3]}, federation=NEVER)
+    scenario = apps.scenario(faults={"never": [3]}, **NEVER)
     run(apps.plain_app(main), tmp_path, scenario=scenario)
     assert codes == {
         "failed": [_releases.ErrorCode.NODE_UNAVAILABLE],
@@ -632,7 +641,7 @@ def test_bytes_are_those_that_flower_counts(tmp_path: Path) -> None:
 
     for overhead in (0, 1000):
         sent.clear()
-        scenario = apps.scenario(federation={"overhead_bytes": overhead})
+        scenario = apps.scenario(engine={"overhead_bytes": overhead})
         row = rounds(run(apps.plain_app(main), tmp_path, scenario=scenario))[0]
         assert [row["bytes_down"], row["bytes_up"]] == [n + overhead for n in sent]
 

@@ -110,7 +110,7 @@ func recorded(name string) []string {
 		return nil
 	case "million-events": // in timing mode
 		return []string{"run.devices=true"}
-	case "asynchrony", "fedbuff", "leaderboard-small", "ringmaster": // theta is defined for rounds
+	case "asynchrony", "fedbuff", "leaderboard-small", "quickstart", "quickstart-small", "ringmaster": // theta is defined for rounds
 		return []string{"run.model=true", "run.devices=true"}
 	default:
 		return []string{"run.model=true", "run.devices=true", "run.theta_every=2"}
@@ -170,7 +170,7 @@ func contentOf(program, dir string) (map[string]string, error) {
 			if filepath.Ext(file) == ".csv" {
 				err = columnsInto(found, filepath.Base(file), string(text))
 			} else {
-				found[filepath.Base(file)] = string(text)
+				found[filepath.Base(file)] = claimOf.ReplaceAllString(string(text), "") // of keys that may be renamed
 			}
 			if err != nil {
 				return nil, err
@@ -179,6 +179,8 @@ func contentOf(program, dir string) (map[string]string, error) {
 	}
 	return found, nil
 }
+
+var claimOf = regexp.MustCompile(`<metadata>.*</metadata>`)
 
 // commandsInto adds what commands say of a run directory as JSON, and the data of the report's charts: for each
 // field its values in their order, but those of wall time and versions.

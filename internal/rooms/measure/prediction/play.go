@@ -35,7 +35,7 @@ type System struct {
 // plain are the settings of a run of which the log says nothing. Sizes, work and faults are the log's.
 var plain = []string{
 	"federation.protocol=wait-for-all", "federation.clients_per_round=",
-	"federation.over_selection=1", "federation.deadline_s=0", "federation.late=drop", "federation.detect_s=0",
+	"federation.over_selection=1", "federation.deadline_s=", "federation.late=drop", "engine.detect_s=0",
 	"devices.flops_scale=1", "network.bytes_scale=1", "faults.drop_probability=0",
 }
 
@@ -304,7 +304,7 @@ func (p *player) hear(notices []session.Notice) {
 	}
 }
 
-// awaitLost lets the server wait federation.detect_s for responses that were lost, up to its next poll,
+// awaitLost lets the server wait engine.detect_s for responses that were lost, up to its next poll,
 // if it waits for all. Of a failure it hears at once.
 func (p *player) awaitLost(attempts []*attemptlog.Attempt, begin float64) error {
 	lost := slices.ContainsFunc(attempts, func(a *attemptlog.Attempt) bool { return a.Outcome == attemptlog.Lost })

@@ -195,10 +195,10 @@ func TestPlayLost(t *testing.T) {
 		settings, outcome string
 		want              float64
 	}{
-		{"federation.detect_s=7", "lost", 7}, {"federation.detect_s=7", "failed", 3},
-		{"federation.detect_s=2", "lost", 3}, {"", "lost", 3},
-		{"federation.detect_s=7 overhead.server_poll_s=2", "lost", 8},
-		{`federation.detect_s=7 federation.protocol="first" federation.clients_per_round=1`, "lost", 3},
+		{"engine.detect_s=7", "lost", 7}, {"engine.detect_s=7", "failed", 3},
+		{"engine.detect_s=2", "lost", 3}, {"", "lost", 3},
+		{"engine.detect_s=7 overhead.server_poll_s=2", "lost", 8},
+		{`engine.detect_s=7 federation.protocol="first" federation.clients_per_round=1`, "lost", 3},
 	} {
 		p := play(t, system(t), readLog(t, c.settings, fmt.Sprintf(rows, c.outcome)))
 		near(t, c.settings+" "+c.outcome, p.Rounds[0].Length(), c.want)

@@ -292,7 +292,7 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
                 raise Stalled(
                     f"at {self._engine.now_ns / _SECOND:.3f} s the app waits for {len(left)} "
                     "responses that never come; give send_and_receive a timeout, or set "
-                    "federation.detect_s"
+                    "engine.detect_s"
                 )
             if answer["end"] != "work":
                 return str(answer["end"])
@@ -352,7 +352,7 @@ class VirtualGrid(flwr.Grid):  # type: ignore[misc]  # its place differs between
                 WARNING,
                 "Timeouts ended %d of %d rounds: most of the virtual time is waiting for clients "
                 "that failed or are late. Lower the strategy's timeout, or set "
-                "federation.detect_s, after which the server notices a failed client.",
+                "engine.detect_s, after which the server notices a failed client.",
                 self.timeouts,
                 self.exchanges,
             )
