@@ -69,7 +69,8 @@ func fieldsOf(v reflect.Value) (fields []field) {
 	return fields
 }
 
-// extended reports whether structs of a type, or those in their fields or that these point to or list, may have extras or absent keys.
+// extended reports whether structs of a type, or those in their fields, or that these point to or list, may have
+// extras or absent keys.
 func extended(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != extrasType {
 		return t != nodeType && extended(t.Elem())

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -60,9 +61,10 @@ type Config struct {
 	// seed of generation, partition, split and skew. It differs from the seed of a run, so runs
 	// share their data
 	Seed uint64 `toml:"seed"`
-	// added to data.seed for holding out rows, skew and clients_per_task: another split divides the
-	// same rows differently
-	Split uint64 `toml:"split"`
+	// seed of holding out rows, skew and clients_per_task: another divides the same rows differently
+	Split uint64 `toml:"split_seed" absent:"0: data.seed"`
+	// Shift is added to the seed of the split, for run.vary.
+	Shift uint64 `toml:"-"`
 	// give each feature mean 0 and variance 1 over the training rows of all clients
 	Standardize bool `toml:"standardize"`
 	// append a feature that is always 1
@@ -84,7 +86,7 @@ type Config struct {
 	// errors over clients are still means over the clients of the set
 	Pool bool `toml:"pool"`
 	// share of the clients that are new, in [0, 1), at least one of them; 0: none. They are drawn by
-	// data.seed and data.split, and take no part: a method gives them a model at evaluations
+	// data.seed and data.split_seed, and take no part: a method gives them a model at evaluations
 	// (docs/methods.md#new-clients)
 	NewClients float64 `toml:"new_clients"`
 	// training rows from which a new client gets its model, each number in turn; one with fewer rows
@@ -177,7 +179,7 @@ type SyntheticConfig struct {
 }
 
 // SplitSeed returns the seed of the split.
-func (c *Config) SplitSeed() uint64 { return c.Seed + c.Split }
+func (c *Config) SplitSeed() uint64 { return cmp.Or(c.Split, c.Seed) + c.Shift }
 
 // Defaults returns the configuration of a small generated set: 20 tasks in 3 clusters,
 // 40 features, 60 to 180 training rows, and a quarter of the rows for testing.

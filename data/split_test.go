@@ -308,7 +308,7 @@ func TestPrepareReportsBadConfiguration(t *testing.T) {
 	}
 }
 
-// data.split divides the same rows differently: the test rows change, but not the set.
+// data.split_seed divides the same rows differently: the test rows change, but not the set.
 func TestSplitsDivideTheSameRows(t *testing.T) {
 	cfg := Defaults()
 	cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 12, 20
@@ -326,8 +326,8 @@ func TestSplitsDivideTheSameRows(t *testing.T) {
 		}
 		return trained, all
 	}
-	trained, all := rows(0)
-	for _, split := range []uint64{1, 2} {
+	trained, all := rows(0) // data.seed, which is 1
+	for _, split := range []uint64{2, 3} {
 		others, same := rows(split)
 		expect.That(t, maps.Equal(all, same) && !maps.Equal(trained, others),
 			"split %d: same rows %v, same training rows %v", split, maps.Equal(all, same), maps.Equal(trained, others))

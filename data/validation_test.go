@@ -102,7 +102,7 @@ func TestValidationRowsAreTrainingRows(t *testing.T) {
 			if d := with.Digest(); len(d) != 48 || d == without.Digest() || len(without.Digest()) != 32 {
 				t.Errorf("digests %s and %s", d, without.Digest())
 			}
-			_, other := marked(t, func(c *Config) { change(c); c.Validation, c.Split = share, 1 })
+			_, other := marked(t, func(c *Config) { change(c); c.Validation, c.Split = share, 2 })
 			expect.That(t, !cmp.Equal(rowTexts(other.Validation), rowTexts(with.Validation)),
 				"another split has the same validation rows")
 		})

@@ -51,7 +51,7 @@ name = "tuned"
 methods = ["mocha", "cocoa"]
 set = { "run.rounds" = 12 }
 [experiment.tuning]
-target = 1e-2
+target = { suboptimality = 1e-2 }
 [experiment.tune.mocha]
 "options.epochs" = [1, 4, 2]
 [experiment.tune.cocoa]

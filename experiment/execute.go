@@ -208,9 +208,9 @@ func (r *runner) method(run *scenario.RunSpec, p *prepared, phase, name string) 
 	if m.factory, ok = algorithms.Lookup(run.Algorithm); !ok {
 		return m, fmt.Errorf("algorithm %q is not registered", run.Algorithm)
 	}
-	if about := run.Describe(mtl.Shape{}); s.Run.Model && about.Own {
+	if about := run.Describe(mtl.Shape{}); s.Run.SaveModel && about.Own {
 		return m,
-			config.Problem{Key: "run.model", Value: true,
+			config.Problem{Key: "run.save_model", Value: true,
 				Want: "must be false: " + m.factory.Name + " has no linear model to write"}
 	}
 	if s.Run.Mode == scenario.Timing {
@@ -218,8 +218,8 @@ func (r *runner) method(run *scenario.RunSpec, p *prepared, phase, name string) 
 		return m, nil
 	}
 	if p.problem != nil {
-		if want, fits := scenario.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.Model && !fits {
-			return m, config.Problem{Key: "run.model", Value: s.Run.Model, Want: want}
+		if want, fits := scenario.ModelFits(p.problem.Tasks(), p.problem.Values()); s.Run.SaveModel && !fits {
+			return m, config.Problem{Key: "run.save_model", Value: s.Run.SaveModel, Want: want}
 		}
 		if err := r.prepare.fitsRun(run, p.problem); err != nil {
 			return m, err
@@ -229,7 +229,7 @@ func (r *runner) method(run *scenario.RunSpec, p *prepared, phase, name string) 
 		m.factory, m.end = r.external(m.factory, run, p, name, o)
 		return m, nil
 	}
-	if p.problem != nil && (phase == "tuning" || !s.Run.Model) && r.recordable(run, len(p.rows)) {
+	if p.problem != nil && (phase == "tuning" || !s.Run.SaveModel) && r.recordable(run, len(p.rows)) {
 		if m.shared, err = r.record(run, p, m.factory); m.shared != nil {
 			m.factory = m.shared.Follow(m.factory)
 		}

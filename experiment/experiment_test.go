@@ -332,7 +332,7 @@ func TestRunsEndAsTheScenarioSays(t *testing.T) {
 	whole := e()
 	target := whole.Rounds[12].Suboptimality
 	hit, _ := whole.Reached(results.ToSuboptimality(target))
-	if r := e("run.stop_at=" + fmt.Sprint(target)); len(r.Rounds) != hit.Round+1 {
+	if r := e("run.stop_at.suboptimality=" + fmt.Sprint(target)); len(r.Rounds) != hit.Round+1 {
 		t.Errorf("stop_at = %g: %d rounds, want %d", target, len(r.Rounds)-1, hit.Round)
 	}
 	if r := e("run.max_time_s=" + fmt.Sprint(whole.Rounds[7].TimeS)); len(r.Rounds) != 8 {

@@ -348,7 +348,7 @@ func TestFoldsAreRefused(t *testing.T) {
 			"experiment.tuning.folds",
 		"experiment.folded.tuning.refit=true": "must be left out with " +
 			"experiment.tuning.folds",
-		"experiment.folded.tuning.target=0.1": "must be left out with " +
+		"experiment.folded.tuning.target.suboptimality=0.1": "must be left out with " +
 			"experiment.tuning.folds",
 		"data.validation_fraction=0.1": "must be 0 with " +
 			"experiment.tuning.folds",

@@ -142,7 +142,8 @@ func (g *grouping) sharing(j *job, seed int) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("run %s: %w", run.ID, err)
 		}
-		if run.Settings.Run.Mode == scenario.Timing || run.Settings.Run.Model || !g.recordable(&run, sized.clients) {
+		if run.Settings.Run.Mode == scenario.Timing || run.Settings.Run.SaveModel || !g.recordable(&run,
+			sized.clients) {
 			return run.ID, nil
 		}
 		fmt.Fprintf(&b, "%+v;", recordingKeyOf(&run))

@@ -73,8 +73,9 @@ func TestItemsMakeTheSameRuns(t *testing.T) {
 // tuning.seeds it runs under several, and needs their problems.
 func TestTuningNeedsItsSeeds(t *testing.T) {
 	tuning := func(seeds string, under int) Item {
-		s := parsed(t, "[methods.mocha]\n[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n"+
-			"[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.vary=all", "run.seeds="+seeds,
+		s := parsed(t,
+			"[methods.mocha]\n[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = { suboptimality = 1e-9 }\n"+
+				"[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n", "run.vary=all", "run.seeds="+seeds,
 			fmt.Sprint("experiment.x.tuning.seeds=", under))
 		g := newGrouping(newRunner(t.Context(), nil, Options{}, mostRecorded))
 		expect.NoError(t, g.addAll(g.jobs(s.Experiments)))

@@ -91,8 +91,8 @@ func TestALearnerRunsFromAScenario(t *testing.T) {
 		}
 		expect.That(t, r.ModelHash != 0, "%s: the hash of the model is not recorded", protocol)
 	}
-	_, err := gather(t.Context(), parse(t, scenario, "run.model=true"), Options{})
+	_, err := gather(t.Context(), parse(t, scenario, "run.save_model=true"), Options{})
 	var problem config.Problem
-	expect.That(t, errors.As(err, &problem) && problem.Key == "run.model",
+	expect.That(t, errors.As(err, &problem) && problem.Key == "run.save_model",
 		"a model that is not linear is to be written: %v", err)
 }

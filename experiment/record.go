@@ -90,7 +90,7 @@ func (rec *record) end(run *scenario.RunSpec, out *learning.Outcome, result resu
 	if rec.err != nil {
 		return rec.err
 	}
-	if m := out.Model; run.Settings.Run.Model && out.Status != results.Interrupted {
+	if m := out.Model; run.Settings.Run.SaveModel && out.Status != results.Interrupted {
 		var space []float64
 		if err := rec.rows.Model(out.ModelRows, m.Cols,
 			func(task int) []float64 { return mtl.ReadRow(m, task, 0, &space) }); err != nil {

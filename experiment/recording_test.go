@@ -212,7 +212,8 @@ func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
 // changes when responses arrive, but under a recordable protocol the server takes them all.
 var decided = map[string]string{
 	"Data": "key", "Problem": "key", "Methods": "key: algorithm and options",
-	"Devices": "time", "Network": "time", "Overhead": "time", "Engine": "time", "Fleet": "time", "Faults": "time", "Traces": "time",
+	"Devices": "time", "Network": "time", "Overhead": "time", "Fleet": "time", "Faults": "time",
+	"Traces": "time", "Engine": "time",
 
 	"Federation.Protocol": "key: of the limits of work", "Federation.ProtocolOptions": "key: of the limits of work",
 	"Federation.StepsLow": "key", "Federation.StepsHigh": "key", "Federation.Clients": "refused: the number asked",
@@ -229,7 +230,7 @@ var decided = map[string]string{
 
 	"Run.Mode": "another runner", "Run.Rounds": "each run has its own length", "Run.Outer": "refused",
 	"Run.EvalEvery": "refused", "Run.EvalClients": "refused", "Run.ClientMetrics": "refused",
-	"Run.ClientsEvery": "of ClientMetrics", "Run.ThetaEvery": "refused", "Run.Devices": "time", "Run.Model": "told",
+	"Run.ClientsEvery": "of ClientMetrics", "Run.ThetaEvery": "refused", "Run.Devices": "time", "Run.SaveModel": "told",
 	"Run.StopAt": "each run has its own length", "Run.MaxTimeS": "each run has its own length",
 	"Run.ReportLast": "told", "Run.Metric": "told", "Run.Seeds": "key",
 	"Run.Vary": "key: the seed, and that of the data", "Run.Targets": "told",

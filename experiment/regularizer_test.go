@@ -29,7 +29,7 @@ func TestEveryRegularizerEndToEnd(t *testing.T) {
 				set := append(append([]string{"problem.regularizer_options.warm_start=0"}, set...), more...)
 				return mustGather(t, parse(t, "[methods.mocha]\noptions.epochs = 5\n", set...), Options{})[0]
 			}
-			fixed := run("run.rounds=1500", "run.stop_at=1e-6")
+			fixed := run("run.rounds=1500", "run.stop_at.suboptimality=1e-6")
 			if last, ok := fixed.Last(); !ok || last.Suboptimality > 1e-6 || !(last.Suboptimality >= 0) {
 				t.Errorf("under its first coupling: sub-optimality %g after %d rounds, optimum %g within %g",
 					last.Suboptimality, last.Round, fixed.Optimum, fixed.OptimumGap)

@@ -29,7 +29,7 @@ clock_ghz = 0.001
 name = "growing"
 sweep = { "network.profile" = ["wifi", "3g"] }
 [experiment.tuning]
-target = 0.05
+target = { suboptimality = 0.05 }
 extend = 6
 seeds = 1
 [experiment.tune.mocha]
@@ -171,7 +171,7 @@ func TestRangesEndWhereMethodsRefuse(t *testing.T) {
 options.batch = 2
 [[experiment]]
 name = "x"
-tuning = { target = 0.01, extend = 4 }
+tuning = { target = { suboptimality = 0.01 }, extend = 4 }
 [experiment.tune.mb-sdca]
 "options.beta" = [1.5, 1.9]
 `), Options{})[0]

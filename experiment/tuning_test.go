@@ -25,7 +25,7 @@ clock_ghz = 0.001
 name = "tuned"
 sweep = { "network.profile" = ["wifi", "3g"] }
 [experiment.tuning]
-target = 0.05
+target = { suboptimality = 0.05 }
 seeds = 1
 [experiment.tune.mocha]
 "options.epochs" = [20, 10, 0.2, 40]
@@ -217,7 +217,7 @@ const epochsOf = `
 clock_ghz = 1e-6
 [[experiment]]
 name = "x"
-tuning.target = 0.2
+tuning.target = { suboptimality = 0.2 }
 [experiment.tune.mocha]
 "options.epochs" = `
 

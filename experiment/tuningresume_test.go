@@ -33,12 +33,12 @@ clock_ghz = 0.001
 name = "one"
 methods = ["mocha"]
 sweep = { "network.profile" = ["wifi", "3g"] }
-tuning = { target = 0.05, extend = 2 }
+tuning = { target = { suboptimality = 0.05 }, extend = 2 }
 [experiment.tune.mocha]
 "options.epochs" = [16, 32]
 [[experiment]]
 name = "two"
-tuning = { target = 0.05, extend = 2, seeds = 2 }
+tuning = { target = { suboptimality = 0.05 }, extend = 2, seeds = 2 }
 [experiment.tune.mocha]
 "options.epochs" = [16, 64, 32]
 [experiment.tune.mb-sdca]

@@ -28,7 +28,8 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 		var last, time float64
 		rounds := 0
 		for split := range 3 {
-			alone := tuned(strings.Replace(text, "seeds = 3", "seeds = 1", 1), fmt.Sprintf("data.split=%d", split))
+			alone := tuned(strings.Replace(text, "seeds = 3", "seeds = 1", 1), fmt.Sprintf("data.split_seed=%d",
+				split+1))
 			last, time, rounds = last+alone.Trials[i].Last, time+alone.Trials[i].TimeS, rounds+alone.Trials[i].Rounds
 		}
 		expect.That(t, trial.Last == last/3 && trial.TimeS == time/3 && trial.Rounds == rounds/3,
@@ -49,7 +50,8 @@ func TestTrialsRunUnderSeveralSeeds(t *testing.T) {
 		for split := range 3 {
 			alone :=
 				tuned(strings.NewReplacer("seeds = 3", "seeds = 1", "[1, 0.1, 0.001]",
-					"["+trial.Options[0].Value+", 1e9]").Replace(within), fmt.Sprintf("data.split=%d", split)).Trials[0]
+					"["+trial.Options[0].Value+", 1e9]").Replace(within), fmt.Sprintf("data.split_seed=%d",
+					split+1)).Trials[0]
 			time, reached = time+alone.TimeS, reached && alone.Reached
 		}
 		expect.That(t, trial.GivenUp || trial.Reached == reached && (!reached || trial.TimeS == time/3),
@@ -83,7 +85,8 @@ func TestSkippedSeedsAreCounted(t *testing.T) {
 		{"[20, 0.01]", 1},  // ends its rounds earlier, without the target
 		{"[20, 19]", 3},
 	} {
-		text := strings.Replace(epochsOf, "tuning.target = 0.2", "tuning = { target = 0.2, seeds = 3 }", 1) + of.grid
+		text := strings.Replace(epochsOf, "tuning.target = { suboptimality = 0.2 }",
+			"tuning = { target = { suboptimality = 0.2 }, seeds = 3 }", 1) + of.grid
 		var all []Progress
 		runs := map[string]bool{}
 		g := tune(t, parse(t, text, "run.seeds=[1, 2, 3]"), Options{Workers: 1, Progress: func(p Progress) {

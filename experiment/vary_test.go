@@ -17,7 +17,7 @@ func TestSeedsVaryWhatRunVarySays(t *testing.T) {
 drop_probability = 0.2
 [[experiment]]
 name = "x"
-set = { "run.rounds" = 12, "problem.optimum.gap" = 1e-3, "data.split" = 4, "data.seed" = 7 }
+set = { "run.rounds" = 12, "problem.optimum.gap" = 1e-3, "data.split_seed" = 11, "data.seed" = 7 }
 `
 	only := func(set ...string) results.Run {
 		run := mustGather(t, parse(t, source, set...), Options{})[0]
@@ -30,8 +30,8 @@ set = { "run.rounds" = 12, "problem.optimum.gap" = 1e-3, "data.split" = 4, "data
 		same []string // as the run with seed 3
 	}{
 		{"system", []string{"run.seeds=[3]"}},
-		{"split", []string{"run.seeds=[5]", "data.split=6"}},
-		{"all", []string{"run.seeds=[3]", "data.seed=9"}},
+		{"split", []string{"run.seeds=[5]", "data.split_seed=13"}},
+		{"all", []string{"run.seeds=[3]", "data.seed=9", "data.split_seed=13"}},
 	} {
 		e := parse(t, source, "run.seeds=[5, 3]", "run.vary="+test.vary)
 		for _, run := range e[0].Jobs {

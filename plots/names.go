@@ -38,7 +38,7 @@ func panelTitle(key, value string) string {
 
 // seedOf are the names of the seeds and splits of data, which differ from the seeds of
 // repetitions.
-var seedOf = map[string]string{"data.seed": "data seed", "data.split": "data split"}
+var seedOf = map[string]string{"data.seed": "data seed", "data.split_seed": "data split"}
 
 // keyName returns the last part of a dotted key as words, and the unit of its suffix.
 func keyName(key string) (name, unit string) {

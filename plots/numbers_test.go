@@ -440,7 +440,7 @@ func TestPanelTitle(t *testing.T) {
 		// not the seeds of repetitions
 		{"protocol", "async-mocha", "async-mocha"},
 		{"cycle", "fixed, late responses used", "Fixed, late responses used"}, {"data.seed", "1", "Data seed = 1"},
-		{"data.split", "2", "Data split = 2"},
+		{"data.split_seed", "2", "Data split = 2"},
 	} {
 		got := panelTitle(c.key, c.value)
 		expect.That(t, got == c.want, "%s, %s: %q, want %q", c.key, c.value, got, c.want)

@@ -25,7 +25,7 @@ type Rows interface {
 	// Devices records the rows by device of a round. Those of rounds before the state that was read
 	// are there.
 	Devices([]DeviceRow) error
-	// Model records the final model of a run with run.model before its End: a vector of weights
+	// Model records the final model of a run with run.save_model before its End: a vector of weights
 	// for each task.
 	Model(tasks, features int, weights func(task int) []float64) error
 	// State codes how far the rows by device and by client are, for a checkpoint of the run. Reading

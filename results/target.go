@@ -12,8 +12,7 @@ import (
 	"fedsim/config"
 )
 
-// Target is a value of a metric. In a scenario it is a number, for a relative
-// sub-optimality, or a table of one metric: { test_error = 0.07 }.
+// Target is a value of a metric. In a scenario it is a table: { test_error = 0.07 }.
 type Target struct {
 	Metric string  `json:"metric"` // the name of the metric; empty: there is no target
 	Value  float64 `json:"target"`
@@ -39,12 +38,8 @@ func (t Target) Text(runs ...Run) string {
 // String formats name and value: "test_error 0.08".
 func (t Target) String() string { return t.Metric + " " + strconv.FormatFloat(t.Value, 'g', -1, 64) }
 
-// Name formats metric and value for column names: test_error_0.08, or 1e-03 for a
-// sub-optimality.
+// Name formats metric and value for column names: test_error_0.08.
 func (t Target) Name() string {
-	if t.Metric == Suboptimality {
-		return strconv.FormatFloat(t.Value, 'e', -1, 64)
-	}
 	return t.Metric + "_" + strconv.FormatFloat(t.Value, 'g', -1, 64)
 }
 
@@ -97,9 +92,6 @@ func wantMetric(name string, columns []string) string {
 
 // key returns where the target is when it is given under a key.
 func (t Target) key(under string) string {
-	if t.Metric == Suboptimality {
-		return under
-	}
 	return under + "." + t.Metric
 }
 
@@ -110,22 +102,22 @@ func (t Target) CheckShare(c *config.Checker, key string) {
 		"must be in (0, 1]: it is a share of the rows, and 0.08 is 8 %")
 }
 
-// DecodeTOML reads a target; 0 is none.
-func (t *Target) DecodeTOML(n *config.Node, key string) config.Errors {
+// DecodeTOML reads a target; an empty table is none.
+func (t *Target) DecodeTOML(n *config.Node, key string) (problems config.Errors) {
 	*t = Target{}
-	if !n.IsTable() {
-		var value float64
-		problems := config.Decode(n, key, &value)
-		if len(problems) == 0 && value != 0 {
-			*t = ToSuboptimality(value)
-		}
-		return problems
-	}
 	values := map[string]float64{}
-	problems := config.Decode(n, key, &values)
-	if len(values) != 1 && len(problems) == 0 {
-		problems.AddProblem(n.Place,
-			config.Problem{Key: key, Want: "must hold one metric, as in { test_error = 0.07 }"})
+	var number float64
+	switch {
+	case n.IsTable():
+		problems = config.Decode(n, key, &values)
+	case len(config.Decode(n, key, &number)) == 0:
+		problems.AddProblem(n.Place, config.Problem{Key: key, Value: n.Value(),
+			Want: "must be a table: write " + config.Literal(ToSuboptimality(number))})
+	default:
+		problems.AddProblem(n.Place, config.Problem{Key: key, Want: oneMetric})
+	}
+	if len(values) > 1 {
+		problems.AddProblem(n.Place, config.Problem{Key: key, Want: oneMetric})
 	}
 	for name, value := range values {
 		*t = Target{name, value}
@@ -133,31 +125,28 @@ func (t *Target) DecodeTOML(n *config.Node, key string) config.Errors {
 	return problems
 }
 
+const oneMetric = "must hold one metric, as in { test_error = 0.07 }"
+
 var (
 	_ config.Custom = (*Target)(nil)
 	_ config.Custom = (*Targets)(nil)
 )
 
 // TypeTOML describes the TOML type of a target.
-func (Target) TypeTOML() string { return "float or table of floats" }
+func (Target) TypeTOML() string { return "table of floats" }
 
 // MarshalTOML writes the target as in a scenario.
 func (t Target) MarshalTOML() ([]byte, error) { return []byte(config.Literal(t.value())), nil }
 
-func (t Target) value() any {
-	switch t.Metric {
-	case "":
-		return 0.0
-	case Suboptimality:
-		return t.Value
-	default:
-		return map[string]float64{t.Metric: t.Value}
+func (t Target) value() map[string]float64 {
+	if !t.IsSet() {
+		return map[string]float64{}
 	}
+	return map[string]float64{t.Metric: t.Value}
 }
 
 // Targets are targets in the order of reports: by metric, then as in the scenario. In a
-// scenario they are a list of relative sub-optimalities, or a table with a list for each
-// metric, and in JSON always the latter.
+// scenario and in JSON they are a table with a list for each metric.
 type Targets []Target
 
 // ToSuboptimalities returns targets of relative sub-optimalities.
@@ -211,16 +200,9 @@ func (t *Targets) DecodeTOML(n *config.Node, key string) config.Errors {
 		*t = newTargets(lists)
 		return problems
 	}
-	if slices.ContainsFunc(n.Items(), (*config.Node).IsTable) {
-		var problems config.Errors
-		problems.AddProblem(n.Place,
-			config.Problem{Key: key, Want: "is a list with tables: must be one table with a list for each metric" +
-				rewritten(n.Items())})
-		return problems
-	}
-	var values []float64
-	problems := config.Decode(n, key, &values)
-	*t = ToSuboptimalities(values...)
+	var problems config.Errors
+	problems.AddProblem(n.Place,
+		config.Problem{Key: key, Want: "must be a table with a list for each metric" + rewritten(n.Items())})
 	return problems
 }
 
@@ -229,25 +211,24 @@ func rewritten(items []*config.Node) string {
 	var targets Targets
 	for _, n := range items {
 		var t Target
-		if len(t.DecodeTOML(n, "")) > 0 || !t.IsSet() {
+		if config.Decode(n, "", &t.Value) == nil {
+			t.Metric = Suboptimality
+		} else if len(t.DecodeTOML(n, "")) > 0 || !t.IsSet() {
 			return ""
 		}
 		targets = append(targets, t)
 	}
-	return ": write " + config.Literal(newTargets(targets.lists()).lists())
+	if len(targets) == 0 {
+		return ""
+	}
+	return ": write " + config.Literal(targets)
 }
 
 // TypeTOML describes the TOML type of targets.
-func (Targets) TypeTOML() string { return "list of floats or table of lists of floats" }
+func (Targets) TypeTOML() string { return "table of lists of floats" }
 
 // MarshalTOML writes the targets as in a scenario.
-func (t Targets) MarshalTOML() ([]byte, error) {
-	lists := t.lists()
-	if values := lists[Suboptimality]; len(values) == len(t) {
-		return []byte(config.Literal(append([]float64{}, values...))), nil
-	}
-	return []byte(config.Literal(lists)), nil
-}
+func (t Targets) MarshalTOML() ([]byte, error) { return []byte(config.Literal(t.lists())), nil }
 
 // lists returns the values by metric.
 func (t Targets) lists() map[string][]float64 {

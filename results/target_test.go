@@ -25,9 +25,10 @@ func TestTargetsInEveryForm(t *testing.T) {
 		targets    Targets
 		stop       Target
 	}{
-		{"targets = [0.1, 1]\nstop_at = 1e-3", `{"suboptimality":[0.1,1]}`, ToSuboptimalities(0.1, 1),
+		{"targets = { suboptimality = [0.1, 1] }\nstop_at = { suboptimality = 1e-3 }",
+			`{"suboptimality":[0.1,1]}`, ToSuboptimalities(0.1, 1),
 			ToSuboptimality(1e-3)},
-		{"targets = []\nstop_at = 0", `{}`, Targets{}, Target{}},
+		{"targets = {}\nstop_at = {}", `{}`, Targets{}, Target{}},
 		{"targets = { zeta = [3], test_error = [0.08, 0.07], suboptimality = [1e-2], alpha = [1] }\n" +
 			"stop_at = { test_error = 0.07 }",
 			`{"alpha":[1],"suboptimality":[0.01],"test_error":[0.08,0.07],"zeta":[3]}`,
@@ -64,11 +65,11 @@ func TestTargetsInEveryForm(t *testing.T) {
 
 func TestTargetsThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`targets = "x"`: `run.targets = "x": must be a list of floats`,
-		`targets = [{ test_error = 0.1 }, 1e-2, { test_error = 0.2 }]`: "run.targets: is a list with tables: " +
-			"must be one table with a list for each metric: write {suboptimality = [0.01], test_error = [0.1, 0.2]}",
-		`targets = [{ test_error = [0.1] }]`: "run.targets: is a list with tables: " +
-			"must be one table with a list for each metric",
+		`targets = "x"`: `run.targets: must be a table with a list for each metric`,
+		`targets = [{ test_error = 0.1 }, 1e-2, { test_error = 0.2 }]`: "run.targets: " +
+			"must be a table with a list for each metric: write {suboptimality = [0.01], test_error = [0.1, 0.2]}",
+		`targets = [{ test_error = [0.1] }]`: "run.targets: " +
+			"must be a table with a list for each metric",
 		`targets = { test_error = 0.1 }`: `run.targets.test_error = 0.1: ` +
 			`must be a list of floats`,
 		`targets = { test_eror = [0.1] }`: `run.targets = "test_eror": ` +
@@ -78,11 +79,13 @@ func TestTargetsThatAreRefused(t *testing.T) {
 			`validation_accuracy_clients (did you mean "test_error"?)`,
 		`targets = { test_error = [0.1, 0.1] }`: `run.targets.test_error = 0.1: ` +
 			`must be there once`,
-		`targets = [0.1, -1]`: `run.targets = -1: must be positive`,
+		`targets = { suboptimality = [0.1, -1] }`: `run.targets.suboptimality = -1: must be positive`,
+		`targets = [0.1, 1]`: `run.targets: must be a table with a list for each metric: ` +
+			`write {suboptimality = [0.1, 1.0]}`,
 		`stop_at = { test_error = 0.1, train_error = 1}`: `run.stop_at: must hold one metric, ` +
 			`as in { test_error = 0.07 }`,
-		`stop_at = {}`:  `run.stop_at: must hold one metric`,
-		`stop_at = "x"`: `run.stop_at = "x": must be a number`,
+		`stop_at = "x"`: `run.stop_at: must hold one metric`,
+		`stop_at = 1`:   `run.stop_at = 1: must be a table: write {suboptimality = 1.0}`,
 	} {
 		root := expect.Value(config.Parse("x.toml", []byte(text)))(t)
 		var got struct {

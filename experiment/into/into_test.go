@@ -30,7 +30,7 @@ regularizer_options.warm_start = 0
 [run]
 rounds = 20
 devices = true
-model = true
+save_model = true
 seeds = [1, 2, 3]
 [methods.mocha]
 `
@@ -142,7 +142,8 @@ func TestErrorsSayHowToResume(t *testing.T) {
 			"the disk is full; the checkpoint is saved: fix the cause, then resume with: fedsim run --resume %s"},
 		{errors.New("the disk is full"), &rundir.Program{Name: "x"},
 			"the disk is full; the checkpoint is saved: fix the cause, then start the driver with --resume %s"},
-		{config.Problem{Key: "run.model", Value: true, Want: "must be false"}, nil, "run.model = true: must be false"},
+		{config.Problem{Key: "run.save_model", Value: true, Want: "must be false"}, nil,
+			"run.save_model = true: must be false"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
 		d := expect.Value(Create(parse(t), Options{Dir: dir, Program: c.program}))(t)

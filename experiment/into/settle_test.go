@@ -36,7 +36,7 @@ func TestSeedsOfTuning(t *testing.T) {
 		tuning, note string
 		first        uint64
 	}{
-		{"seeds = 2\ntarget = 0.5\n", "tuned under seeds 1-2 (not counted)", 3},
+		{"seeds = 2\ntarget = { suboptimality = 0.5 }\n", "tuned under seeds 1-2 (not counted)", 3},
 		{"folds = 2\n", "each seed is tuned by folds of its own training rows", 1},
 	} {
 		text := untilCertainScenario + "[experiment.tuning]\n" + c.tuning

@@ -35,15 +35,19 @@ func assignmentsOf(table *config.Node, problems *config.Errors) []config.Assignm
 	return found
 }
 
-// eitherKeys are the settings that take a table or another value.
+// eitherKeys are the settings whose value is a table or another, not a table of keys.
 var eitherKeys = []config.Path{{"faults", "drop_probability"}, {"run", "stop_at"}, {"run", "targets"}}
 
-// wholes combines the assignments below each of eitherKeys into one, since a table
-// replaces the whole value.
+// wholes combines the assignments below each of eitherKeys, and below the target of a tuning, into one, since a
+// table replaces the whole value.
 func wholes(all []config.Assignment) []config.Assignment {
 	var found []config.Assignment
 	for _, a := range all {
-		for _, key := range eitherKeys {
+		keys := eitherKeys
+		if a.Path[0] == "experiment" && len(a.Path) > 1 {
+			keys = []config.Path{{"experiment", a.Path[1], "tuning", "target"}}
+		}
+		for _, key := range keys {
 			if len(a.Path) <= len(key) || !key.Equal(a.Path[:len(key)]) {
 				continue
 			}

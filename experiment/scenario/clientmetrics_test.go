@@ -66,7 +66,7 @@ target = { test_error = 0.1 }
 		{[]string{"run.targets={test_error_p10=[0.7]}", "data.test_fraction=0"},
 			"needs test rows: data.test_fraction must be positive"},
 		{[]string{"run.targets={train_error_p10=[0.7]}", "data.test_fraction=0", `experiment.x.figure.y="primal"`,
-			"experiment.x.tuning.target=0.1"}, ""},
+			"experiment.x.tuning.target.suboptimality=0.1"}, ""},
 		{[]string{"run.client_metrics=[]", "run.targets={test_error_p10=[0.7]}"}, `must hold "error"`},
 		{[]string{`run.client_metrics=["eror"]`}, `must be one of error, accuracy, loss, auc (did you mean "error"?)`},
 		{[]string{`run.client_metrics=["auc", "auc"]`}, "must hold every metric once"},

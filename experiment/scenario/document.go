@@ -89,9 +89,8 @@ type pointTable struct {
 
 // Tuning sets how the candidates of a tuned method are compared.
 type Tuning struct {
-	// target of the comparison, by virtual time: a relative sub-optimality, or a table of one
-	// metric, such as { validation_error = 0.07 }; a target on test rows is possible, and the
-	// results say so
+	// target of the comparison, by virtual time, such as { validation_error = 0.07 }; one on test rows
+	// is possible, and the results say so
 	Target results.Target `toml:"target"`
 	// seeds under which each candidate runs, the first ones of run.seeds, or all where these are
 	// fewer; the mean decides, and a candidate reaches the target if it does under all of them.

@@ -35,7 +35,8 @@ func TestDriversReplaceMethods(t *testing.T) {
 		{name: "an experiment", profile: "wifi", id: "e/own/seed=7",
 			text: network + "[methods.mocha]\n[[experiment]]\nname = \"e\"\nmethods = [\"mocha\"]\n" +
 				"set = { \"network.profile\" = \"wifi\", \"methods.mocha.options.epochs\" = 2 }\n" +
-				"[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n[experiment.tuning]\ntarget = 0.1\n" +
+				"[experiment.tune.mocha]\n\"options.epochs\" = [1, 2]\n[experiment.tuning]\ntarget = { " +
+				"suboptimality = 0.1 }\n" +
 				"[experiment.figure]\nemphasis = \"mocha\"\n"},
 		{name: "a sweep of one point", text: network + "[sweep]\n\"network.profile\" = [\"lte\", \"wifi\"]\n",
 			set: []string{"network.profile=wifi"}, id: "x/own/network.profile=wifi/seed=7", profile: "wifi"},

@@ -71,8 +71,9 @@ func TestErrors(t *testing.T) {
 			"--set faults.drop_probability=1.4: must be in [0, 1]"},
 		{"unknown key", "[faults]\n  drop_probabilty = 0.1\n" + mocha, nil,
 			"x.toml:2:3: unknown key faults.drop_probabilty: did you mean drop_probability?"},
-		{"nothing to stop at", "[run]\nstop_at = 0.1\n[problem]\noptimum.when = \"never\"\n" + mocha, nil,
-			"x.toml:2:11: run.stop_at = 0.1: must be 0, or of another metric, when problem.optimum.when is " +
+		{"nothing to stop at",
+			"[run]\nstop_at = { suboptimality = 0.1 }\n[problem]\noptimum.when = \"never\"\n" + mocha, nil,
+			"x.toml:2:11: run.stop_at = 0.1: must be of another metric when problem.optimum.when is " +
 				"\"never\" or " +
 				"problem.model is not \"linear\": without a reference optimum there is no sub-optimality to stop at"},
 		{"nothing is split", "[run]\nvary = \"split\"\n[data]\ntest_fraction = 0\n" + mocha, nil,
@@ -211,8 +212,9 @@ x.toml:8:8: data.skew = "yes": must be an integer`},
 				"clock cycle"},
 		{"default at fault through an override", mocha, []string{"federation.protocol=deadline"},
 			"--set federation.protocol=deadline: federation.deadline_s: must be given…"},
-		{"seeds", "[run]\nseeds = []\ntargets = [0]\n" + mocha, nil,
-			"x.toml:2:9: run.seeds = []: must hold at least one seed\nx.toml:3:11: run.targets = 0: must be positive"},
+		{"seeds", "[run]\nseeds = []\ntargets = { suboptimality = [0] }\n" + mocha, nil,
+			"x.toml:2:9: run.seeds = []: must hold at least one seed\nx.toml:3:29: run.targets.suboptimality = 0: " +
+				"must be positive"},
 		{"seed twice", mocha, []string{"run.seeds=[1,1]"}, "--set run.seeds=[1,1]: must hold every seed once"},
 
 		{"loss for labels on real targets", "[data]\ntarget = \"real\"\n[problem]\nloss = \"logistic\"\n" + mocha, nil,
@@ -450,7 +452,8 @@ x.toml:8:8: data.skew = "yes": must be an integer`},
 		{"tuned and swept", mocha + "[[experiment]]\nname = \"a\"\nsweep = { \"methods.mocha.options.epochs\" = [1] " +
 			"}\n[experiment.tune.mocha]\n\"options.epochs\" = [1]\n", nil,
 			"x.toml:6:21: experiment a: methods.mocha.options.epochs is set by sweep and by tune.mocha"},
-		{"tuning of nothing", mocha + "[[experiment]]\nname = \"a\"\n[experiment.tuning]\ntarget = 2\n", nil,
+		{"tuning of nothing",
+			mocha + "[[experiment]]\nname = \"a\"\n[experiment.tuning]\ntarget = { suboptimality = 2 }\n", nil,
 			"x.toml:5:10: experiment.tuning.target = 2: must be in (0, 1]\nx.toml:4:1: experiment a: " +
 				"tuning has no effect without [experiment.tune.<method>]"},
 
@@ -607,8 +610,8 @@ func TestMethodsAndProtocols(t *testing.T) {
 func TestTargetsOverTargets(t *testing.T) {
 	const text = `
 [run]
-targets = [0.5]
-stop_at = 0.5
+targets = { suboptimality = [0.5] }
+stop_at = { suboptimality = 0.5 }
 [methods.mocha]
 [[experiment]]
 name = "e"
@@ -625,7 +628,8 @@ set = { "run.stop_at.test_error" = 0.25, "run.targets" = { gap = [0.125] } }
 		{[]string{"run.targets.test_error=[0.25]", "run.stop_at={ gap = 1 }"},
 			results.Targets{{Metric: "test_error", Value: 0.25}}, results.Targets{{Metric: "test_error", Value: 0.25}},
 			results.Target{Metric: "gap", Value: 1}},
-		{[]string{"run.targets=[1]", "run.stop_at=1"}, results.ToSuboptimalities(1), results.ToSuboptimalities(1),
+		{[]string{"run.targets.suboptimality=[1]", "run.stop_at.suboptimality=1"}, results.ToSuboptimalities(1),
+			results.ToSuboptimalities(1),
 			results.ToSuboptimality(1)},
 	} {
 		s, err := Parse("x.toml", []byte(text), c.set)

@@ -55,7 +55,7 @@ func TestKeysOfRoomsDeclareTraits(t *testing.T) {
 
 // claimAll are the keys of the spine that claim all traits, by table: rules of their own say what they do not go with.
 var claimAll = map[string]string{
-	"data": `source path preset fallback target test_fraction validation_fraction test_rows seed split standardize
+	"data": `source path preset fallback target test_fraction validation_fraction test_rows seed split_seed standardize
 		bias skew resident precision clients_per_task pool positive_class client_column new_clients new_rows new_steps
 		label_column columns drop_columns missing arrays.features arrays.targets arrays.clients
 		partition.method partition.clients partition.merge partition.shards partition.alpha partition.exponent
@@ -89,7 +89,7 @@ var claimAll = map[string]string{
 		cost clients_per_round selection over_selection retries min_reports nonfinite late
 		server_gflops protocol_options selection_options`,
 	"engine": `detect_s overhead_bytes`,
-	"run": `mode rounds outer eval_every eval_clients client_metrics clients_every theta_every devices model stop_at
+	"run": `mode rounds outer eval_every eval_clients client_metrics clients_every theta_every devices save_model stop_at
 		max_time_s report_last metric seeds vary targets`,
 }
 

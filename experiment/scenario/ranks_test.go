@@ -19,7 +19,7 @@ func TestRanksNeedMethodsAndSeeds(t *testing.T) {
 			t.Errorf("%s: %v", override, err)
 		}
 	}
-	_, err := Parse("x.toml", []byte(source), []string{`run.seeds="until-certain"`, "run.targets=[0.1]"})
+	_, err := Parse("x.toml", []byte(source), []string{`run.seeds="until-certain"`, "run.targets.suboptimality=[0.1]"})
 	const want = `ranks must be false with run.seeds = "until-certain"`
 	expect.That(t, err != nil && strings.Contains(err.Error(), want),
 		"with seeds until it is certain: %v", err)

@@ -83,10 +83,10 @@ func TestResolved(t *testing.T) {
 func TestResolvedWritesEveryDefault(t *testing.T) {
 	text := expect.Value(parse(t, grid).Resolved())(t)
 	for _, want := range []string{
-		"\nnever = []\n", "\ntargets = []\n", "\nlambda = 0.01\n", "\nmax_epochs = 100.0\n",
+		"\nnever = []\n", "\nlambda = 0.01\n", "\nmax_epochs = 100.0\n",
 		"\nset = { \"problem.lambda\" = 3 }\n",
 		"\nsweep = { \"network.profile\" = [\"lte\", \"3g\"], \"data.skew\" = [3], \"problem.lambda\" = [0.01, " +
-			"1] }\n", "\nmocha = { \"options.epochs\" = [2, 1] }\n", "\ntarget = 0.001\n",
+			"1] }\n", "\nmocha = { \"options.epochs\" = [2, 1] }\n", "\ntarget = {suboptimality = 0.001}\n",
 		"\nmethods = [\"cocoa\", \"mocha\"]\n",
 	} {
 		expect.That(t, strings.Contains(string(text), want), "the resolved scenario lacks %q:\n%s", want, text)
@@ -162,7 +162,7 @@ func scenarioText(t *rapid.T) (text string, set []string) {
 		}
 		if rapid.Bool().Draw(t, "tuned") {
 			b.WriteString("[experiment.tune.other]\n\"options.theta\" = [0.5, 0.25]\n\"options.check_every\" = [2, " +
-				"1.5]\n[experiment.tuning]\ntarget = 0.01\n")
+				"1.5]\n[experiment.tuning]\ntarget = { suboptimality = 0.01 }\n")
 		}
 	}
 	for _, k := range pick(&base, "overridden", 2) {

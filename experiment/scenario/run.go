@@ -74,7 +74,7 @@ func (r *RunSpec) Describe(shape mtl.Shape) (d algorithms.Description) {
 	return d
 }
 
-// firstSeed is the seed under which data.seed and data.split have their own values.
+// firstSeed is the seed under which data.seed and data.split_seed have their own values.
 const firstSeed = 1
 
 // WithSeed returns the run under another seed, which changes the system, the data or
@@ -85,9 +85,12 @@ func (r RunSpec) WithSeed(seed uint64) RunSpec {
 	switch s.Run.Vary {
 	case results.VarySplit:
 		r.System = s.Run.Seeds[0]
-		s.Data.Split += seed - r.Seed
+		s.Data.Shift += seed - r.Seed
 	case results.VaryAll:
 		s.Data.Seed += seed - r.Seed
+		if s.Data.Split != 0 {
+			s.Data.Shift += seed - r.Seed
+		}
 	}
 	r.Seed = seed
 	r.ID = r.id()

@@ -46,15 +46,15 @@ type RunConfig struct {
 	Devices AutoBool `toml:"devices"`
 	// store the final model W of every run in models/NNNNNN.npy, 8 bytes x tasks x features and at
 	// most 1 GB. "fedsim export" writes it as npy or csv
-	Model bool `toml:"model"`
-	// value of a metric at which a run ends. A number is a relative sub-optimality (P - P*)/|P* -
-	// R(0)| (docs/methods.md). A table names a metric, as in { test_error = 0.07 }: suboptimality,
-	// primal, gap, train_error, test_error or validation_error (by rows), the same with _clients
-	// (mean over clients), train_accuracy, test_accuracy or validation_accuracy, and with _clients
-	// (for classes; higher is better), a statistic over clients, such as test_error_worst10
-	// (client_metrics, clients_every), epsilon (privacy.mechanism), or a metric that the learner or
-	// the program of the model declares, such as test_loss
-	StopAt results.Target `toml:"stop_at" absent:"0: none, a run makes all rounds"`
+	SaveModel bool `toml:"save_model"`
+	// value of a metric at which a run ends, as in { test_error = 0.07 }: suboptimality, which is
+	// (P - P*)/|P* - R(0)| (docs/methods.md), primal, gap, train_error, test_error or
+	// validation_error (by rows), the same with _clients (mean over clients), train_accuracy,
+	// test_accuracy or validation_accuracy, and with _clients (for classes; higher is better), a
+	// statistic over clients, such as test_error_worst10 (client_metrics, clients_every), epsilon
+	// (privacy.mechanism), or a metric that the learner or the program of the model declares, such
+	// as test_loss
+	StopAt results.Target `toml:"stop_at" absent:"{}: none, a run makes all rounds"`
 	// virtual seconds after which no further round begins
 	MaxTimeS float64       `toml:"max_time_s" absent:"0: unlimited"`
 	Rooms    config.Extras `toml:"-"` // their keys
@@ -71,16 +71,15 @@ type RunConfig struct {
 	// tuning
 	Seeds Seeds `toml:"seeds"`
 	// effect of the seeds: "system" (draws of devices, links, faults and methods; the same data),
-	// "split" (held-out rows, skew and clients_per_task: seed s adds s - 1 to data.split; the
+	// "split" (held-out rows, skew and clients_per_task: seed s adds s - 1 to data.split_seed; the
 	// system has the first seed) or "all" (both, and generated data: seed s adds s - 1 to
 	// data.seed)
 	Vary results.Vary `toml:"vary"`
-	// values of metrics for which results have rounds, time, bytes and energy: a list of relative
-	// sub-optimalities, or a list for each metric. Empty: for classes the highest whole percent of
-	// test accuracy that all runs of an experiment reached before the first of them ended. A list
-	// for each metric is as in { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in
-	// stop_at
-	Targets results.Targets `toml:"targets"`
+	// values of metrics for which results have rounds, time, bytes and energy, as in
+	// { test_error = [0.08, 0.07], suboptimality = [1e-3] }. Metrics as in stop_at.
+	// The accuracy of runs without targets is the highest whole percent that all runs of an
+	// experiment reached before the first of them ended
+	Targets results.Targets `toml:"targets" absent:"{}: for classes, an accuracy that all reach"`
 }
 
 // The modes of a run.
@@ -158,10 +157,10 @@ func (r *RunConfig) Validate(c *config.Checker) {
 		c.Require(r.Outer == 1, "outer", r.Outer, "must be 1"+want)
 		c.Require(r.EvalClients == 0, "eval_clients", r.EvalClients, "must be 0"+want)
 		c.Require(r.ThetaEvery == 0, "theta_every", r.ThetaEvery, "must be 0"+want)
-		c.Require(!r.Model, "model", r.Model, "must be false"+want)
+		c.Require(!r.SaveModel, "save_model", r.SaveModel, "must be false"+want)
 		c.Require(len(r.ClientMetrics) == 0, "client_metrics", r.ClientMetrics, "must be empty"+want)
 		c.Require(r.Metric == results.DefaultMetric, "metric", r.Metric, "must be left out"+want)
-		c.Require(!r.StopAt.IsSet(), "stop_at", r.StopAt.Value, "must be 0"+want)
+		c.Require(!r.StopAt.IsSet(), "stop_at", r.StopAt.Value, "must be left out"+want)
 	}
 	r.Targets.Check(c, "targets")
 	r.main().Check(c, "metric")
@@ -198,7 +197,7 @@ func (r *RunConfig) checkMetrics(s *Settings, declares bool, c *config.Checker) 
 	}
 	check(r.StopAt, "stop_at", true)
 	c.Require(r.StopAt.Metric != results.Suboptimality || s.Problem.HasReference(), "stop_at", r.StopAt.Value,
-		"must be 0, or of another metric, when problem.optimum.when is \"never\" or problem.model is not \"linear\": "+
+		"must be of another metric when problem.optimum.when is \"never\" or problem.model is not \"linear\": "+
 			"without a reference optimum there is no sub-optimality to stop at")
 }
 
@@ -228,7 +227,7 @@ func (s *Settings) SyntheticShape() mtl.Shape {
 // checkModel reports a model of generated data that is too large to store. It does not
 // read data files.
 func (r *RunConfig) checkModel(s *Settings, c *config.Checker) {
-	if !r.Model || s.Data.Source != data.SourceSynthetic {
+	if !r.SaveModel || s.Data.Source != data.SourceSynthetic {
 		return
 	}
 	tasks := s.Data.Resolve().Synthetic.Clients
@@ -236,7 +235,7 @@ func (r *RunConfig) checkModel(s *Settings, c *config.Checker) {
 		tasks = 1
 	}
 	want, fits := ModelFits(tasks, s.SyntheticShape().Values())
-	c.Require(fits, "model", r.Model, want)
+	c.Require(fits, "save_model", r.SaveModel, want)
 }
 
 // distinct reports whether no value occurs twice.

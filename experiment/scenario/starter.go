@@ -30,7 +30,7 @@ var chosen = map[string]struct{ value, reason string }{
 		"initial coupling is a " +
 		"multiple of the identity, which shares nothing between tasks."},
 	"network.profile": {`"wifi"`, ""},
-	"run.stop_at":     {"5e-4", ""},
+	"run.stop_at":     {"{ suboptimality = 5e-4 }", ""},
 	"run.rounds":      {"200", ""},
 }
 

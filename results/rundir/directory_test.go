@@ -240,7 +240,7 @@ a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,0,0,0,4,-1,3,1,0.5,0.75,0.25,,0,0,0,0,
 a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,1,0.0000001,2.5,,,0.0625,,,,30,29,1,0,0,1e+21,100,10,0.5,2,1
 a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,1,2,3000000000,,,,,,,,0,28,0,2,0,1e+21,100,10,0.5,2,1
 `,
-		"runs": `run,experiment,method,algorithm,network,faults.p,seed,status,reason,optimum,outer,round,time_s,primal,suboptimality,available,total_participants,total_dropped,total_late,staleness,total_flops,total_bytes_down,total_bytes_up,total_energy_j,total_toll_g,total_toll_sea_g,state_to_1e-01,rounds_to_1e-01,time_s_to_1e-01,energy_j_to_1e-01,bytes_to_1e-01,toll_g_to_1e-01,state_to_1e-02,state_to_1e-03,tuned:mocha.epochs,wall_s
+		"runs": `run,experiment,method,algorithm,network,faults.p,seed,status,reason,optimum,outer,round,time_s,primal,suboptimality,available,total_participants,total_dropped,total_late,staleness,total_flops,total_bytes_down,total_bytes_up,total_energy_j,total_toll_g,total_toll_sea_g,state_to_suboptimality_0.1,rounds_to_suboptimality_0.1,time_s_to_suboptimality_0.1,energy_j_to_suboptimality_0.1,bytes_to_suboptimality_0.1,toll_g_to_suboptimality_0.1,state_to_suboptimality_0.01,state_to_suboptimality_0.001,tuned:mocha.epochs,wall_s
 a/MOCHA/3g/1,a,"MOCHA, tuned",mocha,3g,,1,done,,2,1,2,3000000000,2.5,0.0625,0,57,1,2,0,2e+21,200,20,1,4,2,reached,1,0.0000001,0.5,110,2,ended,ended,5,0.25
 b,b,,,,0.5,2,stalled,no device left,,,,,,,,0,0,0,,0,0,0,0,,,never,,,,,,never,never,,
 `,

@@ -219,8 +219,9 @@ func (m *Manifest) withModel(dir, id string) (*RunEntry, error) {
 			fmt.Errorf("%s: has the models of %d runs: name one of them, such as %s", dir, len(found), found[0].ID)
 	case id != "":
 		return nil,
-			fmt.Errorf("%s: %w of run %q: must be a run of runs.csv, made with run.model = true", dir, ErrNoModel, id)
+			fmt.Errorf("%s: %w of run %q: must be a run of runs.csv, made with run.save_model = true", dir,
+				ErrNoModel, id)
 	default:
-		return nil, fmt.Errorf("%s: %w: run.model = true stores them", dir, ErrNoModel)
+		return nil, fmt.Errorf("%s: %w: run.save_model = true stores them", dir, ErrNoModel)
 	}
 }

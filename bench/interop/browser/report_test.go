@@ -31,7 +31,7 @@ rows_max = 30
 [faults]
 drop_phase = "uniform"
 [run]
-targets = [1e-1, 1e-2, 1e-3]
+targets = { suboptimality = [1e-1, 1e-2, 1e-3] }
 rounds = 40
 seeds = [1, 2]
 devices = true

@@ -37,7 +37,7 @@ rows_max = 40
 [[experiment]]
 name = "coupled"
 methods = ["mocha"]
-set = { "run.outer" = 2, "run.rounds" = 300, "run.eval_every" = 10, "run.seeds" = [1, 2], "run.model" = true, "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
+set = { "run.outer" = 2, "run.rounds" = 300, "run.eval_every" = 10, "run.seeds" = [1, 2], "run.save_model" = true, "problem.regularizer" = "probabilistic", "faults.drop_probability" = 0.2 }
 [[experiment]]
 name = "shared"
 methods = ["cocoa"]
@@ -46,9 +46,9 @@ sweep = { "network.profile" = ["wifi", "3g"] }
 [[experiment]]
 name = "tuned"
 methods = ["mocha"]
-set = { "run.rounds" = 100, "run.devices" = true, "run.client_metrics" = ["error"], "run.clients_every" = 2, "run.model" = true, "run.theta_every" = 3, "federation.protocol" = "charged", "run.seeds" = [1, 2] }
+set = { "run.rounds" = 100, "run.devices" = true, "run.client_metrics" = ["error"], "run.clients_every" = 2, "run.save_model" = true, "run.theta_every" = 3, "federation.protocol" = "charged", "run.seeds" = [1, 2] }
 [experiment.tuning]
-target = 1e-9
+target = { suboptimality = 1e-9 }
 seeds = 2
 extend = 1
 [experiment.tune.mocha]

@@ -34,7 +34,7 @@ rows_max = 12
 [run]
 rounds = 2
 devices = true
-model = true
+save_model = true
 theta_every = 1
 client_metrics = ["error"]
 [methods.mocha]

@@ -162,10 +162,10 @@ and validation_x.npy and validation_y.npy with data.validation_fraction.
 Training rows are in the order of the clients; data.json has the number of each,
 and the digest that a learner is told when a run starts (docs/protocols.md#learner).
 
-With run.vary = "split" or "all" the seeds have different rows: set data.split and
+With run.vary = "split" or "all" the seeds have different rows: set data.split_seed and
 data.seed for those of another seed than 1.`,
 		Example: `  fedsim data export quickstart --out rows
-  fedsim data export quickstart --set data.split=1 --out rows-of-seed-2`,
+  fedsim data export quickstart --set data.split_seed=2 --out rows-of-seed-2`,
 		Args: takes(1, 1, "one scenario"),
 	}, func(cmd *cobra.Command, cfg data.Config) error {
 		if out == "" {

@@ -151,7 +151,7 @@ rows_min = 6
 rows_max = 6
 [run]
 rounds = 2
-model = true
+save_model = true
 devices = true
 clients_every = 1
 client_metrics = ["error"]

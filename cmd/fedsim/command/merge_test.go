@@ -119,7 +119,7 @@ rows_max = 30
 [run]
 rounds = 6
 seeds = [1, 2]
-targets = [1e-2]
+targets = { suboptimality = [1e-2] }
 [methods.mocha]
 [methods.cocoa]
 [methods.fedavg]
@@ -134,13 +134,13 @@ run.rounds = 40
 [experiment.tune.fedavg]
 "options.step" = [0.1, 0.3]
 [experiment.tuning]
-target = 1e-2
+target = { suboptimality = 1e-2 }
 extend = 2
 [[experiment]]
 name = "stored"
 methods = ["mocha", "cocoa", "fedavg"]
 [experiment.set]
-run = { devices = true, model = true, client_metrics = ["error"], theta_every = 2, vary = "all" }
+run = { devices = true, save_model = true, client_metrics = ["error"], theta_every = 2, vary = "all" }
 [[experiment]]
 name = "shared"
 methods = ["mocha", "cocoa"]
@@ -211,7 +211,7 @@ func TestShippedScenariosMerge(t *testing.T) {
 			form, workers := shortForms[info.Name], []int{1, 2}
 			switch info.Name {
 			case "deadline":
-				form = []string{"run.rounds=20", "run.devices=true", "run.model=true"}
+				form = []string{"run.rounds=20", "run.devices=true", "run.save_model=true"}
 			case "lte-high-var":
 				form, workers = small("run.max_time_s=1"), []int{1, 2, 7, 100}
 			}

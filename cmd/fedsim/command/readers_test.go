@@ -71,7 +71,7 @@ func anySettings(draw *rand.Rand) string {
 	if draw.IntN(3) == 0 {
 		table("traces.availability", "mean_up_s = 0.1", "mean_down_s = 0.05")
 	}
-	run := []string{"rounds = 6", "targets = [1e-1, 1e-2, 1e-3]", "devices = true",
+	run := []string{"rounds = 6", "targets = { suboptimality = [1e-1, 1e-2, 1e-3] }", "devices = true",
 		fmt.Sprintf("seeds = [%d]", draw.IntN(1000))}
 	if protocol != "asynchronous" {
 		run = append(run, "theta_every = 1")

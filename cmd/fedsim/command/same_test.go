@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/expect"
+	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -110,10 +112,11 @@ func recorded(name string) []string {
 		return nil
 	case "million-events": // in timing mode
 		return []string{"run.devices=true"}
-	case "asynchrony", "fedbuff", "leaderboard-small", "quickstart", "quickstart-small", "ringmaster": // theta is defined for rounds
-		return []string{"run.model=true", "run.devices=true"}
+	case "asynchrony", "fedbuff", "leaderboard-small", "quickstart", "quickstart-small",
+		"ringmaster": // theta is defined for rounds
+		return []string{"run.save_model=true", "run.devices=true"}
 	default:
-		return []string{"run.model=true", "run.devices=true", "run.theta_every=2"}
+		return []string{"run.save_model=true", "run.devices=true", "run.theta_every=2"}
 	}
 }
 
@@ -246,6 +249,8 @@ func fieldsInto(found map[string]string, path string, value any) {
 var formerMetrics = regexp.MustCompile(
 	`\b((?:[a-z0-9_]*_)?(?:error|accuracy|loss))(_mean|_weighted|_[a-z][a-z0-9]+)?\b`)
 
+var formerTarget = regexp.MustCompile(`_to_[0-9.]+e[-+][0-9]+`)
+
 // presentNames gives metrics of versions without errors by rows the names that they have now, in a table: their
 // errors were means over clients, and their weighted statistics are by rows.
 func presentNames(name, table string) string {
@@ -262,6 +267,12 @@ func presentNames(name, table string) string {
 				return metric
 			}
 		})
+	}
+	if head, rows, _ := strings.Cut(table, "\n"); name == "runs" { // a sub-optimality had no name
+		table = formerTarget.ReplaceAllStringFunc(head, func(target string) string {
+			value, _ := strconv.ParseFloat(target[len("_to_"):], 64)
+			return "_to_" + results.ToSuboptimality(value).Name()
+		}) + "\n" + rows
 	}
 	if name == "metrics" { // statistics have another order
 		head, rows, _ := strings.Cut(table, "\n")

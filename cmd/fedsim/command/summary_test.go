@@ -36,7 +36,7 @@ rows_max = 16
 
 [run]
 rounds = 60
-targets = [0.5, 1e-12]
+targets = { suboptimality = [0.5, 1e-12] }
 seeds = [1, 2]
 
 [methods.mocha]

@@ -120,7 +120,7 @@ func (f *theoryFlags) sets() []string {
 	}
 	if f.twins() {
 		for _, key := range []string{"eval_clients", "stop_at", "max_time_s", "theta_every", "metric", "targets",
-			"client_metrics", "clients_every", "model"} { // of runs that learn
+			"client_metrics", "clients_every", "save_model"} { // of runs that learn
 			sets = append(sets, "run."+key+"=")
 		}
 		return append(sets, "run.mode=timing", "run.outer=1", "run.devices=false",

@@ -336,16 +336,20 @@ func TestCSV(t *testing.T) {
 	)
 	rows := c.exact()
 	want := [][]string{
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "5e-01", "2", "2", "1",
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "suboptimality_0.5", "2", "2",
+			"1",
 			"0.07500000000000001", "1", "1", "1", "1", "2", "true", "suboptimality", "0.5", "100", "0", "0",
 			"0.07500000000000001", "false", "", ""},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "1e-01", "2", "2", "2",
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "a", "a", "suboptimality_0.1", "2", "2",
+			"2",
 			"0.15000000000000002", "2", "1", "1", "1", "2", "true", "suboptimality", "0.1", "200", "0", "0",
 			"0.15000000000000002", "false", "", ""},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "5e-01", "2", "2", "1", "25.075",
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "suboptimality_0.5", "2", "2",
+			"1", "25.075",
 			"1", "1.4999999999999998", "", "", "1", "true", "suboptimality", "0.5", "100", "0", "0", "25.075", "false",
 			"", ""},
-		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "1e-01", "2", "1", "", "", "",
+		{"x", "MOCHA", "network.profile = 3g, faults.drop_probability = 0", "b", "a", "suboptimality_0.1", "2", "1",
+			"", "", "",
 			"1.4999999999999998", "", "", "1", "true", "suboptimality", "0.1", "", "1", "0", "50.15", "false", "", ""},
 	}
 	d := cmp.Diff(want, rows[1:])

@@ -93,11 +93,11 @@ func variants() []variant {
 		variant{name: "rows by device", over: []string{"run.devices=true"}, make: again},
 		variant{name: "no rows by device", over: []string{"run.devices=false"}, make: again},
 		variant{name: "rows made again", over: []string{"data.resident=false"}, make: again},
-		variant{name: "timing", over: []string{"run.mode=timing", "run.model=false"}, make: again, fits: evenWork,
+		variant{name: "timing", over: []string{"run.mode=timing", "run.save_model=false"}, make: again, fits: evenWork,
 			differ: differInTime},
-		variant{name: "lazy", both: []string{"run.mode=timing", "run.model=false"},
+		variant{name: "lazy", both: []string{"run.mode=timing", "run.save_model=false"},
 			over: []string{"federation.population=lazy"}, make: again, differ: differInRounds},
-		variant{name: "timing, 2 workers", both: []string{"run.mode=timing", "run.model=false"},
+		variant{name: "timing, 2 workers", both: []string{"run.mode=timing", "run.save_model=false"},
 			make: func(s *scenario.Scenario, _ *rand.Rand, _ string) outcome {
 				return made(s, experiment.Options{Workers: 2})
 			}},

@@ -34,7 +34,7 @@ rows_max = 12
 rounds = 5
 seeds = [1, 2]
 max_time_s = 1e6
-model = true
+save_model = true
 `
 
 // source returns the scenario without its settings.

@@ -46,7 +46,7 @@ set = { "run.eval_every" = 2 }
 name = "tuned"
 set = { "run.eval_every" = 2, "run.seeds" = [1, 2] }
 [experiment.tuning]
-target = 1e-9
+target = { suboptimality = 1e-9 }
 [experiment.tune.mocha]
 "options.epochs" = [1, 2]
 `
@@ -359,8 +359,10 @@ func TestFailedPrerequisite(t *testing.T) {
 
 // A group with a prerequisite that failed does not wait for another one that is under way.
 func TestFailureEndsTheWait(t *testing.T) {
-	d := planOf(t, head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = 1e-9\n[experiment.tune.mocha]\n"+
-		"\"options.epochs\" = [1, 2]\n", "run.seeds=[1, 2]")
+	d := planOf(t,
+		head+"[[experiment]]\nname = \"x\"\n[experiment.tuning]\ntarget = { suboptimality = 1e-9 "+
+			"}\n[experiment.tune.mocha]\n"+
+			"\"options.epochs\" = [1, 2]\n", "run.seeds=[1, 2]")
 	optimum, tuning := d.Plan.Items[0].ID, d.Plan.Items[1].ID
 	d.Plan.Groups()[0].Needs = []string{optimum, tuning}
 	a := newTester(t, d, "a")
