@@ -14,13 +14,12 @@ import (
 type MbSGDOptions struct {
 	// rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows
 	Batch int `toml:"batch"`
-	// first step size eta_0; 0: the inverse of the strong convexity of R, the classical choice for
+	// first step size eta_0; the inverse of the strong convexity of R is the classical choice for
 	// linear models
-	Step float64 `toml:"step"`
+	Step float64 `toml:"step" absent:"0: 1/strong convexity of R"`
 	// round h takes the step eta_0/(1 + h/delay): 1 is the classical 1/(1+h), larger decays later
-	Delay float64 `toml:"delay"`
-	// scale W back whenever R(W) exceeds P(0), which the optimum never does
-	Project bool `toml:"project"`
+	Delay   float64 `toml:"delay"`
+	Project bool    `toml:"-"` // scale W back whenever R(W) exceeds P(0), which the optimum never does
 }
 
 // Validate reports everything wrong with the options.

@@ -2,6 +2,8 @@ package mtl
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"fedsim/config"
 )
@@ -218,6 +220,7 @@ func (cfg *Config) validateRegularizer(c *config.Checker) {
 		positive(c, "lambda1", cfg.Lambda1)
 		positive(c, "lambda2", cfg.Lambda2)
 	}
+	cfg.checkForeign(c)
 	cfg.checkCentral(c)
 	c.Require(cfg.PriorPrecision == 0 || cfg.Regularizer != RegProbabilistic || cfg.Convention == ConventionPaper,
 		"prior_precision", cfg.PriorPrecision,
@@ -226,6 +229,30 @@ func (cfg *Config) validateRegularizer(c *config.Checker) {
 		fmt.Sprintf("must be 0: regularizer %q does not learn its coupling", cfg.Regularizer))
 	c.Require(cfg.WarmOmega == 0 || cfg.Model != ModelMLP && cfg.Model != ModelExternal, "warm_start", cfg.WarmOmega,
 		fmt.Sprintf("must be 0 when model is %q: the central solver is for linear models", cfg.Model))
+}
+
+// checkForeign reports options of other regularizers that are set.
+func (cfg *Config) checkForeign(c *config.Checker) {
+	if len(c.Problems()) > 0 { // of a value, which come first
+		return
+	}
+	usual := Defaults()
+	foreign := func(key string, value, usual any, of ...string) {
+		c.Require(value == usual || slices.Contains(of, cfg.Regularizer), key, value, fmt.Sprintf(
+			"must be left out: it is of regularizer %s, not of %q", strings.Join(of, ", "), cfg.Regularizer))
+	}
+	foreign("convention", cfg.Convention, usual.Convention, RegProbabilistic)
+	foreign("lambda1", cfg.Lambda1, usual.Lambda1, RegMean, RegGraphical)
+	foreign("lambda2", cfg.Lambda2, usual.Lambda2, RegMean, RegGraphical)
+	foreign("omega_file", cfg.OmegaFile, usual.OmegaFile, RegMean)
+	foreign("clusters", cfg.Clusters, usual.Clusters, RegMean)
+	foreign("eta", cfg.Eta, usual.Eta, RegClustered)
+	foreign("cluster_count", cfg.ClusterCount, usual.ClusterCount, RegClustered)
+	foreign("prior_precision", cfg.PriorPrecision, usual.PriorPrecision, RegProbabilistic, RegGraphical)
+	learn := []string{RegClustered, RegProbabilistic, RegGraphical}
+	foreign("omega_update", cfg.OmegaUpdate, usual.OmegaUpdate, learn...)
+	foreign("omega_decay", cfg.OmegaDecay, usual.OmegaDecay, learn...)
+	foreign("omega_floor", cfg.OmegaFloor, usual.OmegaFloor, learn...)
 }
 
 // checkCentral reports a regularizer that the central solver of the loss does not take.

@@ -29,9 +29,8 @@ type LocalSGDOptions struct {
 	// rho of heavy-ball momentum: a step goes along v = rho v + gradient; v is 0 at the start of
 	// every round; 0: none
 	Momentum float64 `toml:"momentum"`
-	// largest norm of the gradient of a step, with all its terms: a longer one is scaled to it; 0:
-	// no clipping
-	Clip float64 `toml:"clip"`
+	// largest norm of the gradient of a step, with all its terms: a longer one is scaled to it
+	Clip float64 `toml:"clip" absent:"0: no clipping"`
 }
 
 // DefaultLocalSGD returns one pass in mini-batches of 32 rows.

@@ -26,8 +26,8 @@ type AsyncMOCHAOptions struct {
 	// sigma = 0
 	Damping string `toml:"damping"`
 	// responses that the server may take between sending a client its w_t and that client's
-	// response; later it refuses the response; 0: no limit
-	MaxStaleness int `toml:"max_staleness"`
+	// response; later it refuses the response
+	MaxStaleness int `toml:"max_staleness" absent:"0: no limit"`
 }
 
 // Validate reports everything wrong with the options.

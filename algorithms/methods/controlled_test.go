@@ -198,7 +198,7 @@ func (t *scaffoldTwin) round(h, most int) {
 			}
 		}
 		next := t.gradient(k, t.everyRow(k), t.w)
-		if t.option == "II" {
+		if t.option == optionII {
 			for j := range next {
 				next[j] = t.ck[k][j] - t.c[j] + (t.w[j]-y[j])/(weights*t.local.Step)
 			}

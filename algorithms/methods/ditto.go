@@ -14,8 +14,8 @@ type dittoOptions struct {
 	Lambda float64 `toml:"lambda"`
 	// local passes for the client's personal model per round
 	PersonalEpochs float64 `toml:"personal_epochs"`
-	// step size for the client's personal model; 0: that of options.step
-	PersonalStep float64 `toml:"personal_step"`
+	// step size for the client's personal model
+	PersonalStep float64 `toml:"personal_step" absent:"0: that of options.step"`
 }
 
 func (o *dittoOptions) Validate(c *config.Checker) {

@@ -21,16 +21,16 @@ type fedAsyncOptions struct {
 	Mu float64 `toml:"mu"`
 	// alpha, the weight of a fresh response in the model
 	Alpha float64 `toml:"alpha"`
-	// s in the weight alpha s(tau) of a response that is tau server steps old, with a and b below:
+	// s in the weight alpha s(tau) of a response that is tau server steps old, with a = staleness_a, b = staleness_b:
 	// "constant": 1; "polynomial": (1 + tau)^-a; "hinge": 1 if tau <= b, else 1/(a (tau - b) + 1)
 	Staleness string `toml:"staleness"`
 	// a of the staleness function; 0 with "constant"
-	A float64 `toml:"a"`
+	A float64 `toml:"staleness_a"`
 	// b of the staleness function "hinge"; 0 with others
-	B int `toml:"b"`
+	B int `toml:"staleness_b"`
 	// server steps between sending a client the model and its response; with more the server
-	// refuses it; 0: no limit
-	MaxStaleness int `toml:"max_staleness"`
+	// refuses it
+	MaxStaleness int `toml:"max_staleness" absent:"0: no limit"`
 }
 
 func (o *fedAsyncOptions) Validate(c *config.Checker) {
@@ -39,14 +39,14 @@ func (o *fedAsyncOptions) Validate(c *config.Checker) {
 	c.Require(o.Alpha > 0 && o.Alpha <= 1, "alpha", o.Alpha, "must be in (0, 1]")
 	c.OneOf("staleness", o.Staleness, kit.Constant, polynomial, hinge)
 	if o.Staleness == kit.Constant {
-		c.Require(o.A == 0, "a", o.A, "must be 0 with staleness \"constant\"")
+		c.Require(o.A == 0, "staleness_a", o.A, "must be 0 with staleness \"constant\"")
 	} else {
-		c.Require(o.A > 0 && o.A <= 1e6, "a", o.A, "must be in (0, 1e6]")
+		c.Require(o.A > 0 && o.A <= 1e6, "staleness_a", o.A, "must be in (0, 1e6]")
 	}
 	if o.Staleness == hinge {
-		c.Require(o.B >= 0, "b", o.B, "must not be negative")
+		c.Require(o.B >= 0, "staleness_b", o.B, "must not be negative")
 	} else {
-		c.Require(o.B == 0, "b", o.B, "must be 0 without staleness \"hinge\"")
+		c.Require(o.B == 0, "staleness_b", o.B, "must be 0 without staleness \"hinge\"")
 	}
 	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
 }

@@ -18,8 +18,8 @@ type FedBuffOptions struct {
 	// step size of the server: the factor of the mean of the gathered changes
 	ServerStep float64 `toml:"server_step"`
 	// server steps between sending a client the model and its response; with more the server
-	// refuses it; 0: no limit
-	MaxStaleness int `toml:"max_staleness"`
+	// refuses it
+	MaxStaleness int `toml:"max_staleness" absent:"0: no limit"`
 }
 
 // Validate reports everything wrong with the options.

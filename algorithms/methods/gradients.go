@@ -20,8 +20,8 @@ type gradientOptions struct {
 	// l2 in the term l2/2 |w|^2 of every client's objective: weight decay
 	L2 float64 `toml:"l2"`
 	kit.ScheduleOptions
-	// largest norm of a gradient, with the term of l2: a longer one is scaled to it; 0: no clipping
-	Clip float64 `toml:"clip"`
+	// largest norm of a gradient, with the term of l2: a longer one is scaled to it
+	Clip float64 `toml:"clip" absent:"0: no clipping"`
 	// whether evaluations measure gradients, as metrics gradient_norm, gradient_noise and
 	// gradient_bias (docs/methods.md); they take three gradients of every training row, and no
 	// virtual time

@@ -49,7 +49,7 @@ func TestOverheadsByHand(t *testing.T) {
 		{"fedvarp", nil, linear, 12, 3, 12*row + 3*(batch+4*d)},
 		{"feddyn", nil, linear, 12, 3, 12*row + 3*(batch+5*d)},
 		{"scaffold", nil, linear, 12, 3, 12*row + 3*(batch+5*d)},
-		{"scaffold", map[string]any{"Option": "I"}, linear, 24, 4, 24*row + 4*(batch+5*d)},
+		{"scaffold", map[string]any{"Option": "gradient"}, linear, 24, 4, 24*row + 4*(batch+5*d)},
 		{"ditto", nil, linear, 24, 6, 24*row + 6*(batch+4*d)},
 		{"apfl", nil, linear, 12, 6, 24*row + 6*(batch+4*d)},
 		{"per-fedavg", map[string]any{"Variant": "first-order"}, linear, 12, 6, 24*row + 6*(batch+4*d)},

@@ -11,22 +11,23 @@ import (
 
 // The options of SCAFFOLD for a device's next control variate.
 const (
-	optionI  = "I"
-	optionII = "II"
+	optionI  = "gradient"
+	optionII = "steps"
 )
 
 type scaffoldOptions struct {
 	kit.AverageOptions
-	// a client's next control variate: "I": its gradient at the model it was sent, one more pass
-	// over its rows; "II": the mean gradient of its local steps
-	Option string `toml:"option"`
+	// a client's next control variate: "steps" (the mean gradient of its local steps, option II of the
+	// paper) or "gradient" (its gradient at the model it was sent, one more pass over its rows,
+	// option I)
+	Option string `toml:"variate"`
 	// step size eta_g of the server: the factor of the mean of the changes
 	ServerStep float64 `toml:"server_step"`
 }
 
 func (o *scaffoldOptions) Validate(c *config.Checker) {
 	o.AverageOptions.Validate(c)
-	c.OneOf("option", o.Option, optionI, optionII)
+	c.OneOf("variate", o.Option, optionI, optionII)
 	c.Require(o.ServerStep > 0 && o.ServerStep <= 1e12, "server_step", o.ServerStep, "must be in (0, 1e12]")
 }
 

@@ -43,9 +43,8 @@ type adaptiveOptions struct {
 	// beta1 of the mean change m = beta1 m + (1 - beta1) d, d the mean change of a round
 	Beta1 float64 `toml:"beta1"`
 	// tau of the denominator: how adaptive the server is; large: not at all
-	Tau float64 `toml:"tau"`
-	// v starts at v_start tau^2; 1 as in the paper
-	VStart float64 `toml:"v_start"`
+	Tau    float64 `toml:"tau"`
+	VStart float64 `toml:"-"` // v starts at VStart tau^2; 1 as in the paper
 }
 
 func (o *adaptiveOptions) Validate(c *config.Checker) {
@@ -53,7 +52,6 @@ func (o *adaptiveOptions) Validate(c *config.Checker) {
 	checkServerStep(c, o.ServerStep)
 	c.Require(o.Beta1 >= 0 && o.Beta1 < 1, "beta1", o.Beta1, "must be in [0, 1)")
 	c.Require(o.Tau > 0 && o.Tau <= 1e12, "tau", o.Tau, "must be in (0, 1e12]")
-	c.Require(o.VStart >= 0 && o.VStart <= 1e12, "v_start", o.VStart, "must be in [0, 1e12]")
 }
 
 func (o *adaptiveOptions) adaptive() *adaptiveOptions { return o }

@@ -22,8 +22,8 @@ type tiflOptions struct {
 	Adaptive bool `toml:"adaptive"`
 	// rounds from one look at the losses of tiers to the next, with adaptive
 	Every int `toml:"every"`
-	// how many rounds a tier can be drawn in; 0: no limit
-	Credits int `toml:"credits"`
+	// how many rounds a tier can be drawn in
+	Credits int `toml:"credits" absent:"0: no limit"`
 }
 
 // Validate reports everything wrong with the options.

@@ -15,8 +15,8 @@ type CleanOptions struct {
 	// clients are drawn in proportion to intensity^-power
 	Power float64 `toml:"power"`
 	// clients whose grid has a larger intensity are not asked, except one of the cleanest where all
-	// have; 0: no limit
-	GPerKWhMax float64 `toml:"g_per_kwh_max"`
+	// have
+	GPerKWhMax float64 `toml:"g_per_kwh_max" absent:"0: no limit"`
 }
 
 // Validate reports all problems of the options.
