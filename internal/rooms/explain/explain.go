@@ -1,6 +1,7 @@
 // Package explain analyzes the virtual time of a run from its rows by device: what
 // each round's time was spent on, which response ended it, which devices were
-// stragglers and how much of the devices' time was waiting. It estimates the time
+// stragglers or missed deadlines and by how much, which shared links delayed rounds, and
+// how much of the devices' time was waiting. It estimates the time
 // without the slowest devices or with a deadline.
 //
 // It reads the rows by device and the resolved scenario of a run directory, and
