@@ -192,6 +192,12 @@ func TestRegularizerConfig(t *testing.T) {
 		{"probabilistic with sigma under the authors' convention", func(c *Config) { c.PriorPrecision = 2 },
 			`prior_precision = 2: must be 0 for "probabilistic" under convention "authors", which has no such term`},
 		{"eta", func(c *Config) { c.Eta = 0 }, "eta = 0: must be in [1e-12, 1e12]"},
+		{"eta of another", func(c *Config) { c.Eta = 0.2 },
+			`eta = 0.2: must be left out: it is of regularizer clustered, not of "probabilistic"`},
+		{"annealed without a coupling that is learned",
+			func(c *Config) { c.Regularizer, c.OmegaUpdate = RegIndependent, UpdateAnnealed },
+			`omega_update = "annealed": must be left out: it is of regularizer clustered, probabilistic, graphical, ` +
+				`not of "independent"`},
 		{"cluster count", func(c *Config) { c.ClusterCount = 0 }, "cluster_count = 0: must be in (0, 1e6]"},
 		{"clusters", func(c *Config) { c.Clusters = "0,x" },
 			`clusters = "0,x": must be whole numbers with commas between them, one for each task: ` +
