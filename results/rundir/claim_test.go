@@ -61,10 +61,14 @@ func TestFragments(t *testing.T) {
 		expect.That(t, found.Numerics == 0 || found.Hash == c.Hash, "%s: %+v", text, found)
 	}
 	bomb := &Claim{Scenario: make([]byte, 100*config.MaxSource)}
-	for _, text := range []string{"", "#", "x" + c.String(), c.String() + "&", "s=AAAA", bomb.String(),
-		Fragment([]byte{0xff, 0xfe}), Fragment(make([]byte, 0)) + "&h=1&n=2", "s=" + strings.Repeat("A", 10<<20)} {
+	for text, want := range map[string]string{
+		"": "no scenario", "#": "no scenario", "x" + c.String(): "no scenario", c.String() + "&": "no scenario",
+		Fragment(make([]byte, 0)) + "&h=1&n=2": "no scenario", "s=AAAA": "compressed", bomb.String(): "more than",
+		Fragment([]byte{0xff, 0xfe}): "not UTF-8", "s=" + strings.Repeat("A", 10<<20): "the link has 10485762 bytes",
+	} {
 		found, err := ReadFragment(text)
-		expect.That(t, err != nil && len(err.Error()) < 300, "%.40q: %+v, %v", text, found, err)
+		expect.That(t, err != nil && len(err.Error()) < 300 && strings.Contains(err.Error(), want), "%.40q: %+v, %v",
+			text, found, err)
 	}
 }
 
