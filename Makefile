@@ -95,16 +95,17 @@ test-mutants:
 	$(GO) test ./cmd/fedsim/command -run '^TestMutant' -mutants 10000 -v -timeout 2h
 
 # Draws scenarios for FOR, and makes each in a dozen ways that must give the same bits, with invariants, and by other
-# programs: without FMA and AVX2, in pure Go, for amd64 v3. It goes on where it stopped last (bin/differences).
+# programs: without FMA and AVX2, in pure Go, for amd64 v3. It goes on where it stopped last (bin/compared/next).
 FOR ?= 2m
-differences: build
-	$(GO) build -tags purego -o bin/fedsim-purego ./cmd/fedsim
-	GOAMD64=v3 $(GO) build -o bin/fedsim-v3 ./cmd/fedsim
-	@first=$$(cat bin/differences 2>/dev/null || echo 1); \
+differences:
+	$(GO) build -o bin/compared/fedsim ./cmd/fedsim
+	$(GO) build -tags purego -o bin/compared/purego ./cmd/fedsim
+	GOAMD64=v3 $(GO) build -o bin/compared/v3 ./cmd/fedsim
+	@first=$$(cat bin/compared/next 2>/dev/null || echo 1); \
 	$(GO) test -tags invariants ./internal/rooms/verify -run '^TestDifferences$$' -v -timeout 0 -first $$first -for $(FOR) \
-		-programs "env GODEBUG=cpu.all=off $(CURDIR)/bin/fedsim,$(CURDIR)/bin/fedsim-purego,$(CURDIR)/bin/fedsim-v3" >bin/differences.log; status=$$?; \
-	sed 's/^ *differences_test.go:[0-9]*: //' bin/differences.log; \
-	sed -n 's/.*next: -first //p' bin/differences.log >bin/differences; exit $$status
+		-programs "env GODEBUG=cpu.all=off $(CURDIR)/bin/compared/fedsim,$(CURDIR)/bin/compared/purego,$(CURDIR)/bin/compared/v3" >bin/compared/log; status=$$?; \
+	sed 's/^ *differences_test.go:[0-9]*: //' bin/compared/log; \
+	sed -n 's/.*next: -first //p' bin/compared/log >bin/compared/next; exit $$status
 
 # Installs Debian's qemu-user-static if it is missing.
 emulators:
