@@ -61,7 +61,7 @@ func ReadFragment(fragment string) (*Claim, error) {
 	}
 	found := fragmentForm.FindStringSubmatch(fragment)
 	if found == nil {
-		return nil, errors.New("the link has no scenario: it must end in #s=... or #s=...&h=...&n=...")
+		return nil, errors.New("the link has no scenario: it must end in #s=SCENARIO or #s=SCENARIO&h=HASH&n=VERSION")
 	}
 	c, err := read(found)
 	if err == nil && !utf8.Valid(c.Scenario) { // of JSON, which a page reads
