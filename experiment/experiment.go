@@ -380,7 +380,7 @@ func (r *runner) report(id, phase string, timeS, step float64, finished int) {
 	r.made += step
 	// A grid that grows takes nothing back.
 	r.shareBefore = max(r.shareBefore, r.before/float64(r.total))
-	r.share = max(r.share, r.made/float64(r.total), r.shareBefore)
+	r.share = max(r.share, min(1, r.made/float64(r.total)), r.shareBefore) // sums of steps are rounded
 	r.options.Progress(Progress{
 		Done: r.done, Total: r.total, Share: r.share, Before: r.shareBefore, Run: id, TimeS: timeS, Phase: phase,
 	})

@@ -22,11 +22,22 @@ const referred = `
 [methods.mocha]
 [[experiment]]
 name = "one"
-sweep = { "problem.regularizer" = ["probabilistic", "clustered", "graphical"] }
+[[experiment.axis]]
+name = "regularizer"
+points = [
+	{ label = "probabilistic", set = { "problem.regularizer" = "probabilistic" } },
+	{ label = "clustered", set = { "problem.regularizer" = "clustered", "problem.regularizer_options.cluster_count" = 2.0 } },
+	{ label = "graphical", set = { "problem.regularizer" = "graphical", "problem.regularizer_options.lambda1" = 0.1, "problem.regularizer_options.lambda2" = 0.1 } },
+]
 [[experiment]]
 name = "known"
 set = { "problem.regularizer_options.warm_start" = 0 }
-sweep = { "problem.regularizer" = ["mean", "independent"] }
+[[experiment.axis]]
+name = "regularizer"
+points = [
+	{ label = "mean", set = { "problem.regularizer" = "mean", "problem.regularizer_options.lambda1" = 0.1, "problem.regularizer_options.lambda2" = 0.1 } },
+	{ label = "independent", set = { "problem.regularizer" = "independent" } },
+]
 [[experiment]]
 name = "two"
 set = { "run.outer" = 2 }
@@ -39,8 +50,7 @@ set = { "data.precision" = "float32" }
 `
 
 // under are the settings of referred.
-var under = []string{"run.rounds=4", "problem.regularizer_options.lambda1=0.1",
-	"problem.regularizer_options.lambda2=0.1", "problem.regularizer_options.cluster_count=2.0"}
+const under = "run.rounds=4"
 
 const optimum = "optimum "
 
@@ -61,7 +71,7 @@ func holding(things map[string][]byte) *checkpointtest.Store {
 
 // Runs with restored references are the same, and do not compute them again.
 func TestReferencesAreRestored(t *testing.T) {
-	e := parse(t, referred, under...)
+	e := parse(t, referred, under)
 	want := mustGather(t, e, Options{})
 	full := &checkpointtest.Store{}
 	keeping := func(a *checkpointtest.Store, clock func() time.Time) Options {
@@ -98,7 +108,7 @@ func TestReferencesAreRestored(t *testing.T) {
 
 // A reference that is cut off is refused, and one of other rows, too.
 func TestCorruptReferencesAreRefused(t *testing.T) {
-	e := parse(t, referred, under...)
+	e := parse(t, referred, under)
 	full := &checkpointtest.Store{}
 	keeping := func(a *checkpointtest.Store) Options {
 		return Options{Checkpoints: checkpoint.Policy{Store: a, Clock: leaping()}}
@@ -124,7 +134,7 @@ func TestCorruptReferencesAreRefused(t *testing.T) {
 
 // An error of saving a reference ends all runs.
 func TestReferencesThatCannotBeSavedEndAll(t *testing.T) {
-	e := parse(t, referred, under...)
+	e := parse(t, referred, under)
 	_, err := gather(t.Context(), e,
 		Options{Checkpoints: checkpoint.Policy{Store: &checkpointtest.Store{Fails: optimum}, Clock: leaping()}})
 	expect.That(t, errors.Is(err, checkpointtest.ErrFull), "error %v", err)

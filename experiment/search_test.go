@@ -40,8 +40,7 @@ seeds = 1
 "options.batch" = [2, 4]
 "options.beta" = [1.5, 2]
 [experiment.tune.mb-sgd]
-"options.step" = [0, 1e-6]
-"options.project" = [true, false]
+"options.step" = [10, 100]
 `
 
 func tuneAll(t testing.TB, e []scenario.Experiment, o Options) []Grid {

@@ -270,7 +270,7 @@ func TestProblemsShareTheProcessesOfAModel(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
 	source := strings.Replace(servedBy("", "-log="+log), "[experiment.set]",
-		"sweep = { \"problem.regularizer_options.eta\" = [0.1, 0.2, 0.3] }\n[experiment.set]", 1)
+		"sweep = { \"problem.optimum.sweeps\" = [10, 20, 30] }\n[experiment.set]", 1)
 	policy := CheckpointPolicy{Store: &checkpointtest.Store{Dir: t.TempDir()}, Clock: time.Now}
 	runs := mustGather(t, parse(t, source, append(slices.Clone(withClasses), "run.rounds=3")...),
 		Options{Workers: 2, Checkpoints: policy})

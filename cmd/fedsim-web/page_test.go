@@ -33,6 +33,7 @@ func quiet(any) {}
 // A page runs what is small, and says in a line why it does not run the rest: it never starts a program and never
 // reads a file.
 func TestRefused(t *testing.T) {
+	t.Setenv("FEDSIM_DATA", t.TempDir())
 	const small = "[run]\nrounds = 2\n[methods.fedavg]\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"small", small, ""},
