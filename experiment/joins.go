@@ -17,6 +17,8 @@ type joins struct {
 	metrics  []results.NamedMetric // of the run
 	clients  *clients.Clients
 	physical bool // there are joules
+	// watts of each device, with a radio that has rested; nil: there are no new clients
+	down, compute []float64
 }
 
 // The metrics that are read, and those that are added, each with the number of rows.
@@ -36,12 +38,23 @@ func newJoins(f *learning.Federation, relative bool) *joins {
 			j.metrics = append(slices.Clip(j.metrics),
 				results.NamedMetric{Name: joinBytes + rows, Better: "lower", Unit: "B"},
 				results.NamedMetric{Name: joinTime + rows, Better: "lower"})
+			if j.physical && j.down == nil {
+				j.rested()
+			}
 			if j.physical {
 				j.metrics = append(j.metrics, results.NamedMetric{Name: joinEnergy + rows, Better: "lower", Unit: "J"})
 			}
 		}
 	}
 	return j
+}
+
+// rested notes the power of devices before any message: that of a radio depends on its last one.
+func (j *joins) rested() {
+	for k := range j.clients.Fleet().Len() {
+		j.down = append(j.down, j.clients.Power(k, clients.Downlink))
+		j.compute = append(j.compute, j.clients.Power(k, clients.Compute))
+	}
 }
 
 // add adds the values to a round that was evaluated.
@@ -79,8 +92,9 @@ func (j *joins) cost(values, flops float64) (bytes, seconds, joules float64) {
 			compute = j.clients.UsualCompute(k, work).Seconds()
 		}
 		seconds += (down + compute) / float64(n)
-		joules += (float64(j.clients.Power(k, clients.Downlink)*down) +
-			float64(j.clients.Power(k, clients.Compute)*compute)) / float64(n)
+		if j.physical {
+			joules += (float64(j.down[k]*down) + float64(j.compute[k]*compute)) / float64(n)
+		}
 	}
 	return bytes, seconds, joules
 }

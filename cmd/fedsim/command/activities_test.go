@@ -24,7 +24,7 @@ var namings = []struct {
 		"(*Ledger).Note":      "waiting has no bytes and no FLOPs",
 		"(*energy).Power":     "waiting draws the power of an idle client",
 		"(*population).State": "its fields are lengths that are known in advance",
-		"(*joins).cost":       "a client that joins downloads and computes",
+		"(*joins).rested":     "a client that joins downloads and computes",
 		"(*energy).transfer":  "transfers are one of two", "partOf": "whatever else a device does is waiting",
 	}},
 	{"internal/rooms/timeline", []string{"Download", "Compute", "Upload", "Poll"}, map[string]string{
