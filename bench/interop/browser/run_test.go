@@ -34,7 +34,7 @@ var pageFolder = sync.OnceValues(func() (string, error) {
 	return folder, nil
 })
 
-// pageServer serves the page as any server of files does, without headers of its own.
+// pageServer serves the page as any server of files does, without further headers.
 func pageServer(t *testing.T) (url string, stop func()) {
 	t.Helper()
 	if fedsim == "" {
@@ -214,7 +214,7 @@ func TestPageEditsAndCancels(t *testing.T) {
 	b.until(`!document.getElementById("run").disabled`)
 }
 
-// A link brings its scenario and the hash that a run must give; what is no link is said in a line.
+// A link brings its scenario and the hash that a run must give. A text that is no link is an error of one line.
 func TestPageOpensLinks(t *testing.T) {
 	url, _ := pageServer(t)
 	hash, fragment := nativeRun(t, "outage", "--set", "run.seeds=[1]")
