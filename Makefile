@@ -97,13 +97,14 @@ test-mutants:
 # Draws scenarios for FOR, and makes each in a dozen ways that must give the same bits, with invariants, and by other
 # programs: without FMA and AVX2, in pure Go, for amd64 v3. It goes on where it stopped last (bin/compared/next).
 FOR ?= 2m
+PROGRAMS ?= purego v3
 differences:
 	$(GO) build -o bin/compared/fedsim ./cmd/fedsim
-	$(GO) build -tags purego -o bin/compared/purego ./cmd/fedsim
-	GOAMD64=v3 $(GO) build -o bin/compared/v3 ./cmd/fedsim
-	@first=$$(cat bin/compared/next 2>/dev/null || echo 1); \
+	$(if $(filter purego,$(PROGRAMS)),$(GO) build -tags purego -o bin/compared/purego ./cmd/fedsim)
+	$(if $(filter v3,$(PROGRAMS)),GOAMD64=v3 $(GO) build -o bin/compared/v3 ./cmd/fedsim)
+	@first=$$(cat bin/compared/next 2>/dev/null || echo 1); others='$(PROGRAMS:%=,$(CURDIR)/bin/compared/%)'; \
 	$(GO) test -tags invariants ./internal/rooms/verify -run '^TestDifferences$$' -v -timeout 0 -first $$first -for $(FOR) \
-		-programs "env GODEBUG=cpu.all=off $(CURDIR)/bin/compared/fedsim,$(CURDIR)/bin/compared/purego,$(CURDIR)/bin/compared/v3" >bin/compared/log; status=$$?; \
+		-programs "env GODEBUG=cpu.all=off $(CURDIR)/bin/compared/fedsim$$(echo "$$others" | tr -d ' ')" >bin/compared/log; status=$$?; \
 	sed 's/^ *differences_test.go:[0-9]*: //' bin/compared/log; \
 	sed -n 's/.*next: -first //p' bin/compared/log >bin/compared/next; exit $$status
 

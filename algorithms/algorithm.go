@@ -227,8 +227,9 @@ type Joining interface {
 // Joined describes how a new client got its model.
 type Joined struct {
 	FLOPs      float64
-	Values     int  // numbers that it was sent
-	Uninformed bool // nothing is known of it: the method has no model for a client without rows
+	Values     int     // numbers that it was sent
+	Gap        float64 // of the solution of an iterative solver, relative to the objective
+	Uninformed bool    // nothing is known of it: the method has no model for a client without rows
 }
 
 // Pool spreads independent work over the cores. A nil pool has one worker.

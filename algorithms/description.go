@@ -124,6 +124,7 @@ type Learns struct {
 	Models   []string
 	Because  string
 	Losses   []string // the losses (problem.loss); nil: all
+	Mixtures bool     // models are mixtures: of an external one, losses and weights of single rows must be known
 	OwnTasks bool     // clients must not share tasks: the method evaluates models of clients alone
 	Clients  int      // the least number of clients, which is that of the option AtLeast; 0: any
 	AtLeast  string

@@ -30,6 +30,8 @@ type Dual struct {
 type DualScratch struct {
 	order mtl.Order
 	u     []float64
+	rows  data.Batch
+	z     [mtl.BlockRows]float64
 }
 
 // OfDual adds to a description the abilities of a method that embeds Dual.

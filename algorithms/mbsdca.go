@@ -1,6 +1,8 @@
 package algorithms
 
 import (
+	"slices"
+
 	"fedsim/config"
 	"fedsim/mtl"
 )
@@ -62,18 +64,21 @@ func (m *mbSDCA) Solve(r Request) Response {
 	share := min(1, m.opts.Beta/float64(b))
 	next, dv := m.Next[t], m.Delta.Row(t)
 	clear(dv)
-	subproblem, d := p.Subproblem(t, m.Curvature(t)), p.Features
-	rows := s.order.Take(b)
-	for k := range rows {
-		i := int(rows[k])
+	subproblem, d, z := p.Subproblem(t, m.Curvature(t)), p.Features, s.z[:]
+	for rows := range slices.Chunk(s.order.Take(b), mtl.BlockRows) {
 		for c := range p.Outputs {
 			own := d * c
-			a := &next[i*p.Outputs+c]
-			old := *a
-			best := subproblem.Coordinate(i, c, old, p.DotOf(&task.X, rows, k, w[own:own+d]))
-			// A convex combination stays in the domain of the conjugate, rounding included.
-			*a = float64((1-share)*old) + float64(share*best)
-			task.X.Axpy(p.Scale[t]*(*a-old), i, dv[own:own+d])
+			p.DotsOf(&task.X, rows, w[own:own+d], z[:len(rows)])
+			for k, row := range rows {
+				i := int(row)
+				a := &next[i*p.Outputs+c]
+				old := *a
+				best := subproblem.Coordinate(i, c, old, z[k])
+				// A convex combination stays in the domain of the conjugate, rounding included.
+				*a = float64((1-share)*old) + float64(share*best)
+				z[k] = p.Scale[t] * (*a - old)
+			}
+			task.X.AddRows(z, rows, dv[own:own+d], &s.rows)
 		}
 	}
 	return m.Leave(r, Response{Steps: b, FLOPs: float64(b) * p.StepFLOPs()})

@@ -9,6 +9,12 @@ import (
 // Options are a method's settings.
 type Options = config.Options
 
+// Rough is an Options whose method may be less accurate in the trials of a tuning on folds.
+type Rough interface {
+	Options
+	Rough() Options
+}
+
 // Factory describes a method and builds its runs. A method is one file that registers one.
 type Factory struct {
 	Name      string         // as scenarios name it: lower case, words joined by hyphens

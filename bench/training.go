@@ -281,10 +281,10 @@ func (r *trainingRace) trainers(w training) ([]*trainer, error) {
 func (r *trainingRace) scenario(w training, rounds int, command ...string) (string, error) {
 	model := `loss = "softmax"`
 	if w.model == "mlp" {
-		model += fmt.Sprintf("\nmodel = \"mlp\"\nhidden = [%d]", hiddenUnits)
+		model += fmt.Sprintf("\nmodel = \"mlp\"\nmodel_options.hidden = [%d]", hiddenUnits)
 	}
 	if len(command) > 0 {
-		model = fmt.Sprintf("model = \"external\"\ncommand = [\"%s\"]", strings.Join(command, `", "`))
+		model = fmt.Sprintf("model = \"external\"\nprogram.command = [\"%s\"]", strings.Join(command, `", "`))
 	}
 	text := fmt.Sprintf(trainingScenario, rounds, w.batch, model)
 	path := filepath.Join(r.folder, "training.toml")

@@ -46,6 +46,7 @@ func (c *Clients) drawDownlink(client, number, try int) {
 	d.number, d.try = int32(number), int32(try)
 	d.slow = c.slow(client)
 	c.drawJitter(client, number, try)
+	c.links.ResetChannel(client)
 	down := c.cost.Send(network.Down, client, number, try, c.sizes.of(client))
 	d.down = down.Duration
 	d.set(downlinkLost, down.Lost)
@@ -71,6 +72,7 @@ func (c *Clients) drawDownlink(client, number, try int) {
 // lengths of its phases. It may be called for several clients at once.
 func (c *Clients) PrepareUplink(client int) {
 	d := c.at(client)
+	c.links.ResetChannel(client)
 	up := c.cost.Send(network.Up, client, int(d.number), int(d.try), d.bytesUp)
 	d.up = up.Duration
 	d.set(uplinkLost, up.Lost)
@@ -126,6 +128,7 @@ func (c *Clients) responseAt(client int, received, computes engine.Time) engine.
 // listener does not hear of it.
 func (c *Clients) Cancel(client int) {
 	d := c.at(client)
+	c.timeouts.end(client)
 	switch {
 	case d.working():
 		c.leave(client, false)
@@ -149,6 +152,9 @@ func (c *Clients) enter(client int, p phase) {
 	d.phase = p
 	c.recorder.activity(client, d)
 	c.setOver(client, 0)
+	if p.transfers() {
+		c.timeouts.open(client, 0, 0)
+	}
 	c.proceed(client)
 }
 
@@ -159,15 +165,18 @@ func (c *Clients) proceed(client int) {
 		c.wait(client)
 		return
 	}
-	share, kind := d.end()
 	done := c.over(client)
+	if c.channel != nil && done == 0 && d.phase != compute && c.timeouts.first(client) {
+		c.drawChannel(client)
+	}
+	share, kind := d.end()
 	left := d.length()
 	if share != 1 || done != 0 {
 		left = engine.Time(math.Round((share - done) * float64(left)))
 	}
 	d.began = now
 	if d.phase == compute {
-		if c.speed != nil {
+		if c.speed != nil || c.processors.machines != nil {
 			left = c.computeLength(c.work(client), now, share-done)
 		}
 		c.draw(client, c.computing(client))
@@ -176,13 +185,34 @@ func (c *Clients) proceed(client int) {
 	}
 	m, wakes := c.message(client, d.phase.way()), c.radios.promotion(client, now)
 	if c.flows != nil {
-		c.transfer(m, c.flows.begin(m, done, share, wakes))
+		latency := c.flows.begin(m, done, share, wakes, c.timeouts.dials(client, done))
+		c.transfer(m, latency)
+		if c.timeouts != nil {
+			mbps, _ := c.flows.rate(client, m.way)
+			c.timeouts.begin(client, wakes.Add(latency), mbps > 0)
+		}
 		return
 	}
 	start, latency := now.Add(wakes), c.delay(m, done)
 	d.began = start.Add(latency)
 	c.transfer(m, latency)
 	d.next = c.engine.Schedule(start.Add(left), kind, client).Seq()
+}
+
+// drawChannel draws the transfer of a client, which begins now, anew with the latency and the losses that its link has
+// now: by the same random numbers.
+func (c *Clients) drawChannel(client int) {
+	d := c.at(client)
+	way := d.phase.way()
+	c.links.SetChannel(c.channel, client, way, c.Now())
+	t := c.cost.Send(way, client, int(d.number), int(d.try), c.message(client, way).bytes)
+	if way == network.Down {
+		d.down = t.Duration
+		d.set(downlinkLost, t.Lost)
+		return
+	}
+	d.up = t.Duration
+	d.set(uplinkLost, t.Lost)
 }
 
 // leave ends the present stretch of work of a client and counts its work: all that was
@@ -213,7 +243,11 @@ func (c *Clients) leave(client int, complete bool) {
 	c.setOver(client, after)
 	amount := c.count(client, share, before, after)
 	if c.recorder.written() {
-		c.recorder.endWork(client, start, amount)
+		e := Entry{Amount: amount}
+		if d.phase != compute {
+			e.Shared = c.flows.sharedFor(client)
+		}
+		c.recorder.endWork(client, start, e)
 		c.NoteLevel(client)
 	}
 }
@@ -223,6 +257,9 @@ func (c *Clients) leave(client int, complete bool) {
 func (c *Clients) stretch(client int, start engine.Time, left float64, complete bool) (share float64) {
 	d, now := c.at(client), c.Now()
 	flows := d.phase != compute && c.flows != nil
+	if flows {
+		c.timeouts.end(client)
+	}
 	switch {
 	case flows && complete:
 		c.flows.complete(client, d.phase.way())
@@ -236,7 +273,7 @@ func (c *Clients) stretch(client int, start engine.Time, left float64, complete 
 	switch length := d.length(); {
 	case length == 0:
 		return left
-	case d.phase == compute && c.speed != nil:
+	case d.phase == compute && (c.speed != nil || c.processors.machines != nil):
 		return min(left, c.computedShare(c.work(client), start, now))
 	default:
 		return min(left, float64(max(0, now-start))/float64(length))
@@ -279,6 +316,7 @@ func (c *Clients) stop(client int, p phase) {
 // fail ends the attempt of a client without a response.
 func (c *Clients) fail(client int, why Reason) {
 	c.recorder.failure(client, why)
+	c.timeouts.end(client)
 	c.at(client).set(paused, false)
 	c.stop(client, failed)
 	c.listener.Failed(client, why)
@@ -318,7 +356,7 @@ func (c *Clients) downloaded(client int) {
 
 // compute lets a client, which received its message at an instant, compute.
 func (c *Clients) compute(client int, received engine.Time) {
-	if c.speed != nil {
+	if c.speed != nil || c.processors.machines != nil {
 		c.at(client).compute = c.computeTime(client)
 	}
 	if c.due != nil {

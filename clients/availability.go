@@ -99,6 +99,9 @@ func (c *Clients) interrupt(client int, returns bool) {
 	c.leave(client, false)
 	if returns && c.setup.Faults.OnReturn == devices.Resume {
 		d.set(paused, true)
+		if d.phase.transfers() {
+			c.timeouts.change(client, false)
+		}
 		c.draw(client, c.idle(client))
 		return
 	}

@@ -15,6 +15,9 @@ func (c *Clients) checkBattery(client int) {
 	case c.empty(client):
 		c.ranEmpty(client)
 	default:
+		if c.energy.machines.changed(client, c.Now()) {
+			c.draw(client, c.computing(client))
+		}
 		c.updateRefusal(client)
 	}
 }
@@ -26,6 +29,7 @@ func (c *Clients) ranEmpty(client int) {
 	if d.working() {
 		c.leave(client, false)
 	}
+	c.timeouts.end(client)
 	c.deplete(client)
 	c.NoteLevel(client)
 	if d.available() {
@@ -86,7 +90,8 @@ func (c *Clients) updateRefusal(client int) {
 // jitter, a speed that changes, or a charging plan, nothing is certain.
 func (c *Clients) CannotComplete(client int) bool {
 	s := &c.setup
-	if _, until := c.factor(client, c.Now()); until != engine.Never ||
+	m := c.cursor(c.work(client), c.Now())
+	if _, until := c.factor(client, c.Now(), &m); until != engine.Never || m.of != nil ||
 		s.Network.Jitter > 0 || s.Charging != nil || s.Devices.Charging == devices.Daily {
 		return false
 	}

@@ -10,15 +10,17 @@ import (
 type phase uint8
 
 const (
-	idle      phase = iota // nothing
-	polling                // the server has a message for the client, which has not polled for it
-	downlink               // the client receives the server's message
-	launching              // the message waits on the device for a poll that launches its work
-	compute                // the device computes
-	uplink                 // the client sends its response
-	failed                 // nothing: the attempt has failed, and the client was not released
-	depleted               // nothing: the battery is empty
-	drained                // depleted, and failed: the client was not released since
+	idle          phase = iota // nothing
+	polling                    // the server has a message for the client, which has not polled for it
+	redialingDown              // the client waits for the next connection of its downlink
+	downlink                   // the client receives the server's message
+	launching                  // the message waits on the device for a poll that launches its work
+	compute                    // the device computes
+	redialingUp                // the client waits for the next connection of its uplink
+	uplink                     // the client sends its response
+	failed                     // nothing: the attempt has failed, and the client was not released
+	depleted                   // nothing: the battery is empty
+	drained                    // depleted, and failed: the client was not released since
 
 	// anywhere, as the phase in which an attempt drops, stands for the whole attempt
 	// until the lengths of its phases are known.
@@ -80,7 +82,9 @@ func (c *client) working() bool {
 	return !c.is(paused|onHold) && c.phase >= polling && c.phase <= uplink
 }
 
-func (p phase) waits() bool { return p == polling || p == launching }
+func (p phase) waits() bool { return p == polling || p == launching || p.redials() }
+
+func (p phase) redials() bool { return p == redialingDown || p == redialingUp }
 
 // transfers reports whether a client moves bytes in the phase.
 func (p phase) transfers() bool { return p == downlink || p == uplink }
@@ -135,13 +139,14 @@ const (
 	Canceled                            // the attempt was canceled
 	NoTime                              // Listener.Downloaded found no time to compute
 	BatteryLow                          // the battery is too low for new work
+	TimedOut                            // the last connection of a transfer was given up
 )
 
 // String returns the reason in words.
 func (r Reason) String() string {
 	return [...]string{
 		"", "dropped", "message lost", "unavailable", "battery depleted", "canceled", "no time to work",
-		"battery low",
+		"battery low", "timed out",
 	}[r]
 }
 
@@ -165,7 +170,7 @@ func (a Activity) String() string {
 
 // way returns the direction of a phase that is a transfer.
 func (p phase) way() network.Direction {
-	if p == downlink {
+	if p == downlink || p == redialingDown {
 		return network.Down
 	}
 	return network.Up
@@ -192,7 +197,7 @@ func (p phase) activity() Activity {
 		return Compute
 	case uplink:
 		return Uplink
-	case polling, launching:
+	case polling, launching, redialingDown, redialingUp:
 		return Waiting
 	default:
 		return Idle

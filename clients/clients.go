@@ -27,8 +27,9 @@ type Clients struct {
 
 	followed *roster.Column[bool] // whether the next look at a client's availability is scheduled; nil: always
 
-	drops *devices.Drops
-	flows *sharedLinks // nil: the length of a transfer is known when it begins
+	drops    *devices.Drops
+	flows    *sharedLinks // nil: the length of a transfer is known when it begins
+	timeouts *timeouts    // nil: no connection is given up
 
 	traffic Traffic // work and bytes since Take
 
@@ -91,11 +92,15 @@ func (c *Clients) assemble() {
 	c.clock = clock{engine: engine.New(places, options), handler: c.handle, population: &c.population}
 	c.processors = newProcessors(s, &c.population, &c.hardware, c.engine)
 	c.energy = newEnergy(s, batteries, &c.population, &c.hardware, c.engine)
+	c.processors.machines = newMachines(s, c.fleet, c.roster)
+	c.energy.machines = c.processors.machines
 	c.flows = newSharedLinks(s, c.links, c.engine)
+	c.timeouts = newTimeouts(s, &c.population, c.engine)
 	c.waiting = newWaiting(s)
 	c.processors.radio, c.processors.waiting = &c.energy.radios, &c.waiting
 	c.inbox = inbox{population: &c.population, clock: c.engine, responded: c.listener.Responded, period: c.serverPeriod}
 	c.recorder = newRecorder(s, batteries, c.engine, c.processors.overheadShare)
+	c.recorder.machines = c.processors.machines
 	c.hubs = newHubs(s, c)
 	if s.Lazy {
 		c.followed = roster.NewColumn[bool](c.roster, nil)
@@ -129,7 +134,7 @@ func (c *Clients) Begin() {
 	for client := range c.recorder.spans {
 		c.recorder.activity(client, c.at(client))
 	}
-	if c.flows != nil && c.setup.Network.RushShare < 1 {
+	if c.flows != nil && c.flows.capacity != nil {
 		c.flows.setCapacity()
 	}
 }

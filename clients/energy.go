@@ -15,6 +15,7 @@ type energy struct {
 	population *population
 	hardware   *hardware
 	clock      *engine.Engine
+	machines   *machines  // nil: power does not depend on earlier work
 	observers  *observers // nil: there are none
 	refusing   bool       // clients with a low battery take no new work
 	slowing    bool       // they begin it slowly
@@ -70,7 +71,16 @@ func (e *energy) idle(client int) float64 { return e.hardware.fleet.IdlePower(cl
 
 // computing returns the load of a client while it computes.
 func (e *energy) computing(client int) float64 {
-	return e.hardware.fleet.ComputePower(client, e.population.at(client).slow)
+	slow := e.population.at(client).slow
+	watts := e.hardware.fleet.ComputePower(client, slow)
+	if e.machines == nil {
+		return watts
+	}
+	now := e.clock.Now()
+	if m := e.machines.computing(client, slow, now, now); m.power != 1 {
+		return e.idle(client) + float64(m.power*(watts-e.idle(client)))
+	}
+	return watts
 }
 
 // moving returns the load of a client while the bytes of a message move.
@@ -92,6 +102,13 @@ func (e *energy) powerChange(client int) (at engine.Time, watts float64) {
 // tail of its radio aside.
 func (e *energy) draw(client int, watts float64) {
 	now := e.clock.Now()
+	if e.machines != nil {
+		use := devices.Resting
+		if d := e.population.at(client); d.phase == compute && d.working() {
+			use = computing(d.slow)
+		}
+		e.machines.set(client, use, now)
+	}
 	if e.radios.stateful() {
 		e.batteries.SetPowerSequence(client, now, e.radios.tail(client, now, watts))
 	} else {
@@ -109,6 +126,7 @@ func (e *energy) draw(client int, watts float64) {
 // rest of its latency.
 func (e *energy) transfer(m message, latency engine.Time) {
 	client, now := m.client, e.clock.Now()
+	e.machines.set(client, devices.Transferring, now)
 	switch {
 	case !e.foretold:
 		e.batteries.SetPowerSequence(client, now, e.radios.transfer(client, now, latency, e.moving(m)))
@@ -174,12 +192,17 @@ func (e *energy) scheduleCheck(client int) {
 }
 
 // nextCheck returns when the battery of a client must be checked: no later than it is
-// empty, or than the client begins or ceases to refuse work.
+// empty, than the client begins or ceases to refuse work, or than its machine changes its power.
 func (e *energy) nextCheck(client int) (at engine.Time, ok bool) {
 	at, ok = e.batteries.EmptyAt(client)
 	if e.refusing {
 		if low, changes := e.batteries.LowChangeAt(client); changes {
-			return low, true
+			at, ok = low, true
+		}
+	}
+	if e.machines != nil {
+		if change := e.machines.change(client, e.clock.Now()); change < at {
+			return change, true
 		}
 	}
 	return at, ok
@@ -201,6 +224,7 @@ func (e *energy) empty(client int) bool {
 // enough charge again.
 func (e *energy) deplete(client int) {
 	e.batteries.Deplete(client, e.clock.Now())
+	e.machines.set(client, devices.Resting, e.clock.Now())
 	e.scheduleRecharge(client)
 }
 

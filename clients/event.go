@@ -36,7 +36,12 @@ func (c *Clients) happen(kind engine.Kind, client int, seq uint32) {
 	case EventUplinkFlow:
 		c.endFlows(network.Up, c.uploaded)
 	case EventRateChange:
-		c.flows.updateRate(client, c.at(client).phase.way())
+		way := c.at(client).phase.way()
+		c.flows.updateRate(client, way)
+		if c.timeouts != nil {
+			mbps, _ := c.flows.rate(client, way)
+			c.timeouts.change(client, mbps > 0)
+		}
 	case EventDrop:
 		c.leave(client, true)
 		c.fail(client, DroppedOut)

@@ -1,6 +1,8 @@
 package clients
 
 import (
+	"slices"
+
 	"fedsim/engine"
 	"fedsim/internal/tools/flows"
 	"fedsim/network"
@@ -11,12 +13,16 @@ import (
 // client's own, which jitter divides for each transfer, or its fair share of the links.
 type sharedLinks struct {
 	config     *network.Config
+	airtime    bool
 	links      *network.Links
 	bandwidth  network.Bandwidth // nil: clients have the usual rates
 	roundTrips int               // see Setup.RoundTrips
 	clock      *engine.Engine
-	ways       [2]direction // by network.Direction
-	moving     []moving     // by client
+	ways       [2]direction     // by network.Direction
+	moving     []moving         // by client
+	pieces     []piece          // likewise; nil: links share bits, and no journal asks how long they took alone
+	capacity   network.Capacity // nil: always all of it
+	changes    []engine.Time    // by shared link, the server's first: when its share of its capacity changes
 }
 
 // direction is the transfers in one direction.
@@ -46,54 +52,83 @@ func newSharedLinks(s *Setup, links *network.Links, clock *engine.Engine) *share
 	way := func(tree flows.Tree, kind engine.Kind) direction {
 		return direction{share: flows.New(s.Clients, tree), tree: tree, kind: kind, at: engine.Never}
 	}
-	return &sharedLinks{
-		config: &s.Network, links: links, bandwidth: s.Bandwidth, roundTrips: s.RoundTrips, clock: clock,
+	l := &sharedLinks{
+		config: &s.Network, airtime: s.Network.SharesAirtime(), links: links, bandwidth: s.Bandwidth,
+		roundTrips: s.RoundTrips, clock: clock,
 		ways:   [2]direction{network.Down: way(down, EventDownlinkFlow), network.Up: way(up, EventUplinkFlow)},
-		moving: make([]moving, s.Clients),
+		moving: make([]moving, s.Clients), capacity: s.Capacity,
+	}
+	if l.airtime || s.Journal != nil {
+		l.pieces = make([]piece, s.Clients)
+	}
+	if l.capacity == nil && s.Network.RushShare < 1 {
+		l.capacity = network.NewRush(&s.Network.SharedConfig)
+	}
+	return l
+}
+
+// setCapacity sets the capacity of the shared links whose share of it changes now, and schedules the next
+// change.
+func (l *sharedLinks) setCapacity() {
+	now := l.clock.Now()
+	if l.changes == nil {
+		l.changes = make([]engine.Time, 1+max(len(l.ways[0].tree.CellMbps), len(l.ways[1].tree.CellMbps)))
+	}
+	for i, at := range l.changes {
+		if at > now {
+			continue
+		}
+		share, until := l.capacity.Share(i-1, now)
+		l.changes[i] = until
+		for way := range l.ways {
+			l.ways[way].setShare(now, i-1, share)
+		}
+	}
+	if next := slices.Min(l.changes); next < engine.Never {
+		l.clock.Schedule(next, EventCapacity, engine.Server)
 	}
 }
 
-// setCapacity sets the capacity of the shared links, and schedules its next change.
-func (l *sharedLinks) setCapacity() {
-	cfg, now := l.config, l.clock.Now()
-	const day = engine.Time(24 * 3600 * 1e9)
-	hour := func(h float64) engine.Time { return now - now%day + engine.FromSeconds(h*3600) }
-	share, next := 1.0, hour(cfg.RushFromH)
-	switch begin, end := hour(cfg.RushFromH), hour(cfg.RushToH); {
-	case now >= end:
-		next = begin.Add(day)
-	case now >= begin:
-		share, next = cfg.RushShare, end
-	}
-	for i := range l.ways {
-		w := &l.ways[i]
+// setShare leaves a link, -1 for the server's, a share of its capacity, if it has one.
+func (w *direction) setShare(now engine.Time, link int, share float64) {
+	w.stale = true
+	switch {
+	case link < 0 && w.tree.ServerMbps == 0, link >= len(w.tree.CellMbps): // unlimited
+	case link < 0 && share == 0:
+		w.share.StopServer(now)
+	case link < 0:
 		w.share.SetServer(now, w.tree.ServerMbps*share)
-		for c, mbps := range w.tree.CellMbps {
-			w.share.SetCell(now, c, mbps*share)
-		}
-		w.stale = true
+	case share == 0:
+		w.share.StopCell(now, link)
+	default:
+		w.share.SetCell(now, link, w.tree.CellMbps[link]*share)
 	}
-	l.clock.Schedule(next, EventCapacity, engine.Server)
 }
 
 // begin begins or continues a transfer: its part between two shares of the whole, once the
-// radio is awake. It returns how long no byte moves from then on.
-func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (latency engine.Time) {
+// radio is awake, with the latency of a new connection or without. It returns how long no byte moves from then on.
+func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time, dials bool) (latency engine.Time) {
 	moving, w := &l.moving[m.client], &l.ways[m.way]
 	moving.jitter = 1
-	if expected := l.links.Expected(m.way, m.client, m.bytes); expected > 0 {
+	if expected := l.links.Present(m.way, m.client, m.bytes); expected > 0 {
 		moving.jitter = float64(m.length) / float64(expected)
 	}
 	moving.bytes = l.links.Timed(m.client, m.bytes)
-	if from == 0 {
-		rtt := l.links.Profile(m.client).RTTms
+	if dials {
+		rtt := l.links.RTTms(m.client)
 		latency = engine.FromSeconds(rtt / 2e3 * moving.jitter * float64(1+l.roundTrips))
 		if l.config.TCPSlowStart {
-			latency = latency.Add(flows.SlowStart(moving.bytes, l.links.Mbps(m.way, m.client), rtt))
+			latency = latency.Add(flows.SlowStart(moving.bytes*(1-from), l.links.Mbps(m.way, m.client), rtt))
 		}
 	}
+	size, delay := moving.bytes*(to-from), latency.Add(wakes)
+	if l.pieces != nil {
+		l.pieces[m.client] = piece{left: size, first: l.clock.Now().Add(delay)}
+	}
 	l.updateRate(m.client, m.way)
-	w.share.Begin(l.clock.Now(), m.client, moving.bytes*(to-from), latency.Add(wakes))
+	if !l.airtime {
+		w.share.Begin(l.clock.Now(), m.client, size, delay)
+	}
 	w.stale = true
 	return latency
 }
@@ -102,12 +137,11 @@ func (l *sharedLinks) begin(m message, from, to float64, wakes engine.Time) (lat
 // the next change.
 func (l *sharedLinks) updateRate(client int, way network.Direction) {
 	mbps, until := l.rate(client, way)
-	m, w := &l.moving[client], &l.ways[way]
+	m := &l.moving[client]
 	if until != engine.Never {
 		m.change = l.clock.Schedule(until, EventRateChange, client)
 	}
-	w.share.SetRate(l.clock.Now(), client, mbps/m.jitter)
-	w.stale = true
+	l.setRate(client, &l.ways[way], mbps/m.jitter)
 }
 
 // rate returns the rate that the link of a client has now, and until when.
@@ -125,6 +159,15 @@ func (l *sharedLinks) rate(client int, way network.Direction) (mbps float64, unt
 
 // complete ends the flow of a client that has moved all its bytes.
 func (l *sharedLinks) complete(client int, way network.Direction) {
+	l.forget(client, way)
+	if l.pieces != nil {
+		p := &l.pieces[client]
+		p.end(p.size, l.airtime, l.clock.Now())
+	}
+}
+
+// forget stops the changes of the rate of a client's flow, which ends.
+func (l *sharedLinks) forget(client int, way network.Direction) {
 	l.clock.Cancel(l.moving[client].change)
 	l.ways[way].stale = true
 }
@@ -132,8 +175,17 @@ func (l *sharedLinks) complete(client int, way network.Direction) {
 // halt ends the flow of a client early, and returns which share of its message it has
 // moved since begin: at most a share that was left.
 func (l *sharedLinks) halt(client int, way network.Direction, left float64) float64 {
-	l.complete(client, way)
+	l.forget(client, way)
 	moved := l.ways[way].share.Remove(l.clock.Now(), client)
+	if l.pieces != nil {
+		p := &l.pieces[client]
+		if l.airtime {
+			p.end(moved, true, l.clock.Now())
+			moved = p.before
+		} else {
+			p.end(moved-p.before, false, l.clock.Now())
+		}
+	}
 	if bytes := l.moving[client].bytes; bytes != 0 {
 		return min(left, moved/bytes)
 	}

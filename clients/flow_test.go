@@ -31,7 +31,7 @@ func newShared(n int, change func(*Setup)) *shared {
 func (s *shared) begin(client int, way network.Direction, seconds float64) {
 	m := message{client: client, way: way, bytes: 125_000 * seconds}
 	m.length = s.links.Expected(way, client, m.bytes)
-	s.sharedLinks.begin(m, 0, 1, 0)
+	s.sharedLinks.begin(m, 0, 1, 0, true)
 	s.reschedule()
 }
 
@@ -140,12 +140,12 @@ func TestLatencyAndJitterOfAFlow(t *testing.T) {
 	s := newShared(2, func(s *Setup) { s.Network.RTTms, s.RoundTrips = 200, 2 })
 	m := message{way: network.Up, bytes: 125_000}
 	m.length = 2 * s.links.Expected(network.Up, 0, m.bytes) // jitter of 2
-	if got := s.sharedLinks.begin(m, 0, 1, 0); got != 600*second/1000 {
+	if got := s.sharedLinks.begin(m, 0, 1, 0, true); got != 600*second/1000 {
 		t.Errorf("latency %v, want 0.6 s", got)
 	}
 	m.client = 1
 	m.length /= 2
-	if got := s.sharedLinks.begin(m, 0.5, 1, second); got != 0 {
+	if got := s.sharedLinks.begin(m, 0.5, 1, second, false); got != 0 {
 		t.Errorf("a transfer that continues has a latency of %v", got)
 	}
 	s.reschedule()

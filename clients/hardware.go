@@ -17,7 +17,8 @@ type hardware struct {
 	classes    *fleets.Fleet  // nil: there are no classes
 	links      *network.Links // of the clients; with hubs those between hub and client
 	cost       cost
-	behind     hubLinks // its links are nil without hubs
+	behind     hubLinks        // its links are nil without hubs
+	channel    network.Channel // nil: links have the usual latency and losses
 	noMessages bool
 	shared     bool // transfers share links or have rates that change
 	runtime    network.Runtime
@@ -42,6 +43,7 @@ func newHardware(s *Setup, r *roster.Roster) (h hardware, batteries *devices.Bat
 		batteries = devices.LazyBatteries(s.Devices, r, s.Seed)
 	case s.Fleet != nil:
 		machines, mix := s.Fleet.Assemble(n, s.Rows, s.Seed)
+		machines.Heat = s.Fleet.Heat(s.Devices.HeatConfig)
 		h.fleet = devices.NewMixedProcessors(s.Devices, machines, s.Seed)
 		h.links = network.NewMixedLinks(s.Network, mix, s.Seed)
 		batteries = devices.NewMixedBatteries(s.Devices, machines, s.Seed, s.Charging)
@@ -51,6 +53,10 @@ func newHardware(s *Setup, r *roster.Roster) (h hardware, batteries *devices.Bat
 		batteries = devices.NewBatteries(s.Devices, n, s.Seed, s.Charging)
 	}
 	h.links.AddRoundTrips(s.RoundTrips)
+	if s.Channel != nil && !s.NoMessages {
+		h.channel = s.Channel
+		h.links.FollowChannels(n)
+	}
 	h.classes, h.noMessages, h.shared, h.cost = s.Fleet, s.NoMessages, s.Sharing(), newCost(s, h.fleet, h.links)
 	if h.runtime = s.Network.InForce(); s.NoMessages {
 		h.runtime = network.Runtime{ColdStartS: h.runtime.ColdStartS}

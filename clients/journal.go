@@ -20,6 +20,11 @@ type Entry struct {
 	// Overhead is, of a Span of computing, the share of its time that is not that of FLOPs at the
 	// device's rate, in [0, 1].
 	Overhead float64
+	// Throttled is, of a Span of computing, how long its machine kept it below its usual speed since From.
+	Throttled engine.Time
+	// Shared is, of a Span of a transfer that is not cut, how much longer it took than it would have with
+	// no other transfer on shared links, at the rates that its own link had.
+	Shared engine.Time
 	// Amount is, of a Span that is not cut, the bytes on the client's own link or the FLOPs; of a
 	// Level, a share in [0, 1].
 	Amount float64
@@ -47,7 +52,8 @@ type recorder struct {
 	levels  *devices.Batteries
 	// overhead returns which share of a client's computation is not that of its FLOPs.
 	overhead func(client int) float64
-	spans    []span // by client; nil: there is no journal
+	machines *machines // of clients; nil: they throttle nobody
+	spans    []span    // by client; nil: there is no journal
 }
 
 // span is the present activity of a client, its start, and the start of its next entry.
@@ -91,14 +97,14 @@ func (r *recorder) begin(client int, a Activity) {
 	if s.open && s.activity == a {
 		return
 	}
-	r.end(client, 0)
+	r.end(client, Entry{})
 	*s = span{activity: a, open: true, began: now, from: now}
 }
 
 // end ends the span of a client, if there is one.
-func (r *recorder) end(client int, amount float64) {
+func (r *recorder) end(client int, e Entry) {
 	if s := &r.spans[client]; s.open {
-		r.noteSpan(client, Entry{Amount: amount})
+		r.noteSpan(client, e)
 		s.open = false
 	}
 }
@@ -106,7 +112,7 @@ func (r *recorder) end(client int, amount float64) {
 func (r *recorder) noteSpan(client int, e Entry) {
 	s := &r.spans[client]
 	if s.activity == Compute {
-		e.Overhead = r.overhead(client)
+		e.Overhead, e.Throttled = r.overhead(client), r.machines.throttled(client, s.from, r.clock.Now())
 	}
 	e.Kind, e.Client, e.Activity, e.Began, e.From, e.To = Span, int32(client), s.activity, s.began, s.from,
 		r.clock.Now()
@@ -116,16 +122,16 @@ func (r *recorder) noteSpan(client int, e Entry) {
 // start notes that a client is sent the message of an attempt.
 func (r *recorder) start(client int) {
 	if r.written() {
-		r.end(client, 0)
+		r.end(client, Entry{})
 		r.note(Start, client, 0, 0)
 	}
 }
 
 // endWork ends a span of work of a client, which moved its first byte or computed from an
 // instant on.
-func (r *recorder) endWork(client int, began engine.Time, amount float64) {
+func (r *recorder) endWork(client int, began engine.Time, e Entry) {
 	r.spans[client].began = min(began, r.clock.Now())
-	r.end(client, amount)
+	r.end(client, e)
 }
 
 // NoteLevel notes the level of a client's battery in the journal, if it has one.

@@ -29,7 +29,7 @@ func TestSpans(t *testing.T) {
 	at(1, func() { r.start(0); d.phase = compute; r.activity(0, d) })
 	at(2, func() { r.CutSpans() })
 	at(3, func() { r.activity(0, d) })
-	at(4, func() { r.endWork(0, 1*second, 500); r.failure(0, DroppedOut); r.NoteLevel(0) })
+	at(4, func() { r.endWork(0, 1*second, Entry{Amount: 500}); r.failure(0, DroppedOut); r.NoteLevel(0) })
 	want := []Entry{
 		{Kind: Span, Activity: Idle, To: 1 * second},
 		{Kind: Start, Began: 1 * second, From: 1 * second, To: 1 * second},

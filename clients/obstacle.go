@@ -45,7 +45,8 @@ func (c *Clients) Obstacle(client int) Obstacle {
 	if c.flows != nil && (c.flows.stands(client, network.Down) || c.flows.stands(client, network.Up)) {
 		return NoRate
 	}
-	if factor, until := c.factor(client, now); factor == 0 && until == engine.Never {
+	m := c.cursor(c.work(client), now)
+	if factor, until := c.factor(client, now, &m); factor == 0 && until == engine.Never {
 		return NoSpeed
 	}
 	if empty, charged := c.Depleted(client); empty && !charged {

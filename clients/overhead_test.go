@@ -75,14 +75,14 @@ func TestPlansAreMeans(t *testing.T) {
 			t.Errorf("attempt %d computes %v, want %v", number, got, want)
 		}
 		for name, got := range map[string]engine.Time{
-			"present": c.PresentCompute(1, local), "usual": c.UsualCompute(1, local),
+			"present": c.PresentCompute(1, 0, local), "usual": c.UsualCompute(1, local),
 			"response": c.ExpectedResponse(1, 0, local, 0) - c.ExpectedDownlink(1, 0) - c.ExpectedUplink(1, 0),
 		} {
 			if !near(got, 2*second, 1) {
 				t.Errorf("the %s time is %v, want 2 s", name, got)
 			}
 		}
-		if !c.Within(1, local, 2) || c.Within(1, local, 1.999) {
+		if !c.Within(1, local, 0, 2) || c.Within(1, local, 0, 1.999) {
 			t.Error("what fits is not what takes 2 s in the mean")
 		}
 	}

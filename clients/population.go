@@ -44,7 +44,7 @@ func newPopulation(s *Setup) population {
 	if s.Due {
 		p.due = roster.NewColumn[engine.Time](r, nil)
 	}
-	if s.Availability != nil {
+	if s.Availability != nil || s.timesOut() {
 		p.done = roster.NewColumn[float64](r, nil)
 	}
 	return p

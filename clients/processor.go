@@ -18,6 +18,7 @@ type processors struct {
 	least      devices.Work  // a computation takes at least the time of so much work
 	slower     []float64     // by client, how many times slower than usual it is; nil: none is
 	giveUp     func() bool   // asked in loops over a speed that may not end; nil: never
+	machines   *machines     // nil: speeds do not depend on work
 	radio      *radios       // waking the radio shortens the time for the work
 	waiting    *waiting
 }
@@ -84,10 +85,15 @@ func (p *processors) slowed(w work) devices.Work {
 }
 
 // PresentCompute returns how long work takes a client at the speed that it has now, without
-// jitter.
-func (p *processors) PresentCompute(client int, w devices.Work) engine.Time {
-	return engine.FromSeconds((p.hardware.fleet.Seconds(client, w) + p.beforeWork(client).Seconds()) *
-		p.slowdown(client))
+// jitter, if it begins after a downlink of some length.
+func (p *processors) PresentCompute(client int, down engine.Time, w devices.Work) engine.Time {
+	work := (p.hardware.fleet.Seconds(client, w) + p.beforeWork(client).Seconds()) * p.slowdown(client)
+	if p.machines != nil {
+		begins := p.clock.Now().Add(down)
+		m := p.machines.computing(client, p.population.at(client).slow, p.clock.Now(), begins)
+		work = m.takes(begins, work)
+	}
+	return engine.FromSeconds(work)
 }
 
 // beforeWork returns how long a client computes before the work of its message, at its fastest
@@ -101,9 +107,9 @@ func (p *processors) beforeWork(client int) engine.Time {
 }
 
 // slowdown returns how many times as long a client computes now as at its full clock and
-// its usual speed.
+// its usual speed, its machine aside.
 func (p *processors) slowdown(client int) float64 {
-	factor, _ := p.factor(client, p.clock.Now())
+	factor, _ := p.factor(client, p.clock.Now(), &cursor{speed: 1, until: engine.Never})
 	return p.hardware.fleet.Slowdown(client, p.population.at(client).slow) / factor
 }
 
@@ -114,18 +120,29 @@ func (p *processors) computeTime(client int) engine.Time {
 }
 
 // factor returns the speed of a client at an instant as a multiple of its usual one, and
-// until when it holds.
-func (p *processors) factor(client int, at engine.Time) (factor float64, until engine.Time) {
+// until when it holds, with the cursor of its machine, which moves there.
+func (p *processors) factor(client int, at engine.Time, m *cursor) (factor float64, until engine.Time) {
+	m.advance(at)
 	if p.speed == nil {
-		return 1, engine.Never
+		return m.speed, m.until
 	}
-	return p.speed.Speed(client, at)
+	factor, until = p.speed.Speed(client, at)
+	return factor * m.speed, min(until, m.until)
+}
+
+// cursor returns the machine of a client that begins some work at an instant.
+func (p *processors) cursor(w work, at engine.Time) cursor {
+	return p.machines.computing(w.client, w.slow, at, at)
 }
 
 // computeLength returns how long a client takes for a share of some work that begins at an
 // instant when nothing interrupts it.
 func (p *processors) computeLength(w work, at engine.Time, share float64) engine.Time {
-	factor, until := p.factor(w.client, at)
+	if p.speed == nil && p.machines == nil && share == 1 {
+		return p.whole(w, 1)
+	}
+	m := p.cursor(w, at)
+	factor, until := p.factor(w.client, at, &m)
 	length := p.whole(w, factor)
 	if share != 1 {
 		length = engine.Time(math.Round(share * float64(length)))
@@ -133,7 +150,7 @@ func (p *processors) computeLength(w work, at engine.Time, share float64) engine
 	if at.Add(length) <= until {
 		return length
 	}
-	return p.computeEnd(w, at, share) - at
+	return p.computeEnd(w, at, share, &m) - at
 }
 
 // whole returns how long all of some work takes at one speed.
@@ -152,14 +169,14 @@ func (p *processors) whole(w work, factor float64) engine.Time {
 
 // computeEnd returns when a share of some work that begins at an instant is done, while the speed
 // changes.
-func (p *processors) computeEnd(w work, at engine.Time, share float64) engine.Time {
+func (p *processors) computeEnd(w work, at engine.Time, share float64, m *cursor) engine.Time {
 	left := share * float64(p.whole(w, 1)) // at the usual speed, ns
 	rounded := math.Round
 	if share == 1 {
 		rounded = math.Ceil
 	}
 	for steps := 1; ; steps++ {
-		factor, until := p.factor(w.client, at)
+		factor, until := p.factor(w.client, at, m)
 		if left <= 0 {
 			return at
 		}
@@ -179,12 +196,13 @@ func (p *processors) computeEnd(w work, at engine.Time, share float64) engine.Ti
 
 // computedShare returns which share of some work a client does between two instants.
 func (p *processors) computedShare(w work, from, to engine.Time) float64 {
-	if factor, until := p.factor(w.client, from); to <= until {
+	m := p.cursor(w, from)
+	if factor, until := p.factor(w.client, from, &m); to <= until {
 		return float64(to-from) / float64(p.whole(w, factor))
 	}
 	done := 0.0
 	for at, steps := from, 1; at < to && !p.interrupted(steps); steps++ {
-		factor, until := p.factor(w.client, at)
+		factor, until := p.factor(w.client, at, &m)
 		until = min(until, to)
 		done += float64(float64(until-at) * factor)
 		at = until
@@ -199,21 +217,25 @@ func (p *processors) interrupted(steps int) bool {
 	return steps%between == 0 && p.giveUp != nil && p.giveUp()
 }
 
-// FLOPsWithin returns how many FLOPs a client does in some seconds between downlink and
+// FLOPsWithin returns how many FLOPs a client does in some seconds between a downlink of some length and its
 // uplink, at its present speed and with the mean wait for a launch, if its work has no overheads.
-func (p *processors) FLOPsWithin(client int, seconds float64) float64 {
-	return p.workingWithin(client, seconds) * p.hardware.fleet.Rate(client)
+func (p *processors) FLOPsWithin(client int, down engine.Time, seconds float64) float64 {
+	return p.workingWithin(client, down, seconds) * p.hardware.fleet.Rate(client)
 }
 
-// Within reports whether a client does some work within these seconds between downlink and
-// uplink, at its present speed, with the mean wait for a launch and without jitter.
-func (p *processors) Within(client int, w devices.Work, seconds float64) bool {
-	return p.hardware.fleet.Seconds(client, w) <= p.workingWithin(client, seconds)
+// Within reports whether a client does some work within the seconds of FLOPsWithin, without jitter.
+func (p *processors) Within(client int, w devices.Work, down engine.Time, seconds float64) bool {
+	return p.hardware.fleet.Seconds(client, w) <= p.workingWithin(client, down, seconds)
 }
 
 // workingWithin returns how long a client works of so many seconds between downlink and uplink,
 // in seconds at its full clock and its usual speed.
-func (p *processors) workingWithin(client int, seconds float64) float64 {
+func (p *processors) workingWithin(client int, down engine.Time, seconds float64) float64 {
 	computing := p.radio.awake(client, seconds) - p.waiting.MeanLaunchWait().Seconds()
+	if p.machines != nil && computing > 0 {
+		begins := p.clock.Now().Add(down)
+		m := p.machines.computing(client, p.population.at(client).slow, p.clock.Now(), begins)
+		computing = m.works(begins, computing)
+	}
 	return computing/p.slowdown(client) - p.beforeWork(client).Seconds()
 }

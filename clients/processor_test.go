@@ -108,7 +108,7 @@ func TestSlowerClients(t *testing.T) {
 	if got := p.computeLength(work{Work: devices.Work{FLOPs: 1000}, slow: true, jitter: 1}, 0, 1); got != 2*second {
 		t.Errorf("half the clock takes %v", got)
 	}
-	if got := p.PresentCompute(0, devices.Work{FLOPs: 500}); got != second/2 {
+	if got := p.PresentCompute(0, 0, devices.Work{FLOPs: 500}); got != second/2 {
 		t.Errorf("500 FLOPs take %v now", got)
 	}
 }

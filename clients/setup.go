@@ -32,7 +32,10 @@ type System struct {
 	Availability devices.Availability     // when clients are available; nil: always
 	Speed        devices.Speed            // the speed of processors over time; nil: always the usual one
 	Charging     devices.ChargingSchedule // when chargers are plugged in; nil: as Devices says
+	Machine      devices.Machine          // what depends on work; nil: the heat in Devices and Fleet
 	Bandwidth    network.Bandwidth        // the rates of links over time; nil: always the usual ones
+	Channel      network.Channel          // latency and losses of links over time; nil: the usual ones
+	Capacity     network.Capacity         // the capacities of shared links over time; nil: as Network says
 	TraceSpan    engine.Time              // the length of the longest trace from a file; 0: there is none
 	// the mean length of an interval of generated availability; 0: it is not generated
 	MeanUp engine.Time
@@ -103,7 +106,7 @@ type Setup struct {
 
 // Sharing reports whether transfers share links or have rates that change.
 func (s *Setup) Sharing() bool {
-	return !s.NoMessages && (s.Network.SharesLinks() || s.Network.TCPSlowStart || s.Bandwidth != nil)
+	return !s.NoMessages && (s.Network.SharesLinks() || s.Network.TCPSlowStart || s.Bandwidth != nil || s.timesOut())
 }
 
 // physical reports whether transfers and computations take what profiles say.
@@ -111,7 +114,7 @@ func (s *Setup) physical() bool { return s.Cost == "" || s.Cost == Physical }
 
 // Validate reports settings that exclude each other. Its keys are those of a scenario.
 func (s *Setup) Validate(c *config.Checker) {
-	const changing = "share links, start slowly or have rates that change"
+	const changing = "share links, start slowly, have rates that change or time out"
 	physical, size := s.physical(), s.Network.HubSize
 	cost := func(ok bool, want string) {
 		c.Require(ok || physical, "federation.cost", s.Cost, "must be \"physical\" "+want)
@@ -129,6 +132,8 @@ func (s *Setup) Validate(c *config.Checker) {
 		"with network.wire.factor or network.wire.burst_bytes: under others the lengths of transfers are given")
 	hubs(!runtime.Polls(),
 		"0 where clients or the server poll (overhead.runtime and its keys): hubs pass messages on at once")
+	cost(s.Channel == nil, "where latency or losses change: under others transfers have no latency")
+	hubs(s.Channel == nil, "0 where latency or losses of links change")
 	hubs(!s.NoMessages, "0 for a method without messages: hubs have nothing to pass on")
 	c.Require(s.Charging == nil || s.Devices.Charging != devices.Never, "devices.charging.when", s.Devices.Charging,
 		"must be left out: a trace or a model says when chargers are plugged in")

@@ -102,7 +102,11 @@ func (c *Clients) wait(client int) {
 	d, now := c.at(client), c.Now()
 	d.began = now
 	c.draw(client, c.idle(client))
-	d.next = c.engine.Schedule(c.nextPoll(client, d.phase, now), EventTimer, client).Seq()
+	at := c.nextPoll(client, d.phase, now)
+	if d.phase.redials() {
+		at = max(now, c.timeouts.each.At(client).redial)
+	}
+	d.next = c.engine.Schedule(at, EventTimer, client).Seq()
 }
 
 // leaveWait ends the wait of a client; complete is true at its poll.
@@ -112,7 +116,7 @@ func (c *Clients) leaveWait(client int, complete bool) {
 		c.engine.CancelSeq(client, d.next)
 	}
 	if c.recorder.written() {
-		c.recorder.endWork(client, d.began, 0)
+		c.recorder.endWork(client, d.began, Entry{})
 	}
 }
 
@@ -125,8 +129,13 @@ func (c *Clients) timer(client int, seq uint32) {
 	}
 	d := c.at(client)
 	switch p := d.phase; {
+	case c.timeouts.fires(client, seq):
+		c.timeOut(client)
 	case p.waits() && d.next != seq:
 		c.listener.Timer(client)
+	case p.redials():
+		c.leave(client, true)
+		c.redialed(client)
 	case p == polling:
 		c.leave(client, true)
 		c.enter(client, downlink)

@@ -259,10 +259,10 @@ func TestLaunchAndColdStart(t *testing.T) {
 	c = start(t, s, heard(&c, &got))
 	c.PrepareDownlink(0, 0, 0)
 	if compute := c.UsualCompute(0, devices.Work{FLOPs: 100}); compute != 1600*ms ||
-		c.PresentCompute(0, devices.Work{FLOPs: 100}) != 4600*ms {
-		t.Errorf("work takes %d, and %d now", compute, c.PresentCompute(0, devices.Work{FLOPs: 100}))
+		c.PresentCompute(0, 0, devices.Work{FLOPs: 100}) != 4600*ms {
+		t.Errorf("work takes %d, and %d now", compute, c.PresentCompute(0, 0, devices.Work{FLOPs: 100}))
 	}
-	if flops := c.FLOPsWithin(0, 10); math.Abs(flops-5500) > 1e-9 {
+	if flops := c.FLOPsWithin(0, 0, 10); math.Abs(flops-5500) > 1e-9 {
 		t.Errorf("%g FLOPs within 10 s", flops)
 	}
 	round(c, 0, 0, 100, 100)
@@ -297,7 +297,7 @@ func TestExpectedWaits(t *testing.T) {
 		t.Errorf("messages and responses wait %d", got)
 	}
 	c.PrepareDownlink(0, 0, 0)
-	if got := c.FLOPsWithin(0, 1); math.Abs(got-250) > 1e-9 {
+	if got := c.FLOPsWithin(0, 0, 1); math.Abs(got-250) > 1e-9 {
 		t.Errorf("%g FLOPs within 1 s", got)
 	}
 	if a, b := c.SeenAfter(2000*ms), c.SeenAfter(2001*ms); a != 2000*ms || b != 4000*ms {

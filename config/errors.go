@@ -66,6 +66,11 @@ func (e Errors) Retire(text func(key string) string) {
 // appends only that there are more.
 func (e *Errors) Add(at Place, text string) { e.add(Located{Place: at, Text: text}) }
 
+// AddKey is Add for a key that has no effect, which may be one of a former version (see Retire).
+func (e *Errors) AddKey(at Place, key, text string) {
+	e.add(Located{Place: at, Text: key + text, key: key})
+}
+
 func (e *Errors) add(l Located) {
 	switch {
 	case len(*e) > mostProblems || slices.Contains(*e, l):

@@ -81,8 +81,8 @@ func (c *Config) ChooseColumns(header, index []string) (chosen Columns, problems
 		}
 		return column
 	}
-	chosen.Task = find(c.ClientColumn, "client_column; empty: all rows are of one client")
-	chosen.Label = find(c.LabelColumn, "label_column")
+	chosen.Task = find(c.ClientColumn, "data.client_column; empty: all rows are of one client")
+	chosen.Label = find(c.LabelColumn, "data.label_column")
 	match := func(patterns Names, key string) []bool {
 		matched, texts := chosen.match(header, patterns.list(), key)
 		for _, text := range texts {
@@ -90,7 +90,7 @@ func (c *Config) ChooseColumns(header, index []string) (chosen Columns, problems
 		}
 		return matched
 	}
-	keep, drop := match(c.Columns, "columns"), match(c.DropColumns, "drop_columns")
+	keep, drop := match(c.Columns, "data.columns"), match(c.DropColumns, "data.drop_columns")
 	first := map[string]int{}
 	if chosen.Label >= 0 {
 		first[c.LabelColumn] = chosen.Label

@@ -42,20 +42,23 @@ func TestChooseColumns(t *testing.T) {
 		{columns: NamesOf("*"), drop: NamesOf("note", "id"), task: "client", want: []int{2, 5}},
 		{task: "client", problem: `the columns 4 and 7 have the same name "note"`},
 		{columns: NamesOf("sensor_1", "x"), drop: NamesOf("y", "client"), task: "who",
-			problem: `the header has no column "who" (client_column; empty: all rows are of one client); there are: ` +
+			problem: `the header has no column "who" (data.client_column; empty: all rows are of one client); ` +
+				`there are: ` +
 				`"id", "label", "sensor_1", "note", "client", "sensor_2", "note"` + "\n" +
-				`no column of features is named "x" (columns); there are: "id", "label", "sensor_1", "note", ` +
+				`no column of features is named "x" (data.columns); there are: "id", "label", "sensor_1", "note", ` +
 				`"client", ` +
 				`"sensor_2", "note"` + "\n" +
-				`no column of features is named "y" (drop_columns); there are: "id", "label", "sensor_1", "note", ` +
+				`no column of features is named "y" (data.drop_columns); there are: "id", "label", "sensor_1", ` +
+				`"note", ` +
 				`"client", "sensor_2", "note"`},
-		{columns: NamesOf("sensor"), task: "client", problem: `no column of features is named "sensor" (columns); ` +
-			`there are: "id", "label", "sensor_1", "note", "client", "sensor_2", "note"; did you mean "sensor_1"?`},
-		{drop: NamesOf("nota"), task: "client", problem: `no column of features is named "nota" (drop_columns); ` +
+		{columns: NamesOf("sensor"), task: "client",
+			problem: `no column of features is named "sensor" (data.columns); ` +
+				`there are: "id", "label", "sensor_1", "note", "client", "sensor_2", "note"; did you mean "sensor_1"?`},
+		{drop: NamesOf("nota"), task: "client", problem: `no column of features is named "nota" (data.drop_columns); ` +
 			`there are: "id", "label", "sensor_1", "note", "client", "sensor_2", "note"; did you mean "note"?` +
 			"\nthe columns 4 and 7 have the same name \"note\""},
 		{drop: NamesOf("label"), task: "client",
-			problem: `drop_columns names "label", the column of the client or the label` +
+			problem: `data.drop_columns names "label", the column of the client or the label` +
 				"\nthe columns 4 and 7 have the same name \"note\""},
 		{drop: NamesOf("*"), task: "client",
 			problem: `the header has no features: must have columns besides client and label`},

@@ -85,32 +85,12 @@ type Config struct {
 	// all clients share one task, so one global model is learned (paper, Table 1 and remark 4);
 	// errors over clients are still means over the clients of the set
 	Pool bool `toml:"pool"`
-	// share of the clients that are new, in [0, 1), at least one of them; 0: none. They are drawn by
-	// data.seed and data.split_seed, and take no part: a method gives them a model at evaluations
-	// (docs/methods.md#new-clients)
-	NewClients float64 `toml:"new_clients"`
-	// training rows from which a new client gets its model, each number in turn; one with fewer rows
-	// uses all it has; empty: new clients take no part, and are not evaluated
-	NewRows RowCounts `toml:"new_rows"`
-	// gradient steps on all its rows that a new client takes from the model that it is sent, where
-	// its method has no other way to a model
-	NewSteps int `toml:"new_steps"`
+	NewClientsConfig
+	DeviceConfig
 	// sources with a file, for target = "class": the class with label +1; all others have -1.
 	// Empty: SITTING for uci-har, otherwise the second of two classes
 	PositiveClass string `toml:"positive_class"`
-	// csv, parquet: name of the column that names the client; empty: all rows are of one client
-	ClientColumn string `toml:"client_column"`
-	// csv, parquet: name of the column of labels, numbers or text, or of real targets
-	LabelColumn string `toml:"label_column"`
-	// csv, parquet: names of the columns that are features; * in a name stands for any text. Empty:
-	// all but client and label. Features are in the order of the file
-	Columns Names `toml:"columns"`
-	// csv, parquet: names of columns to leave out, as for columns
-	DropColumns Names `toml:"drop_columns"`
-	// csv, parquet: what to do with missing values (an empty field, NA, N/A, NaN, null or ?):
-	// error, drop (leave out their rows) or mean (each is the mean of the feature over the training
-	// rows of all clients that have it; rows without client or label remain errors)
-	Missing string `toml:"missing"`
+	ColumnsConfig
 
 	// names of the arrays in a file of matlab or npz
 	Arrays ArraysConfig `toml:"arrays"`
@@ -127,9 +107,54 @@ type Config struct {
 	// clients and rows of data that a learner or the program of an external model has
 	External ExternalConfig `toml:"external"`
 
+	// Holds is what a device holds of its method; nothing without MemoryMB.
+	Holds Holding `toml:"-"`
+
 	// Folds, if it is not 0, makes fold number Fold of so many of the training rows, see [Fold], the validation rows.
 	Folds int `toml:"-"`
 	Fold  int `toml:"-"`
+}
+
+// NewClientsConfig are the keys about clients that take no part in training.
+type NewClientsConfig struct {
+	// share of the clients that are new, in [0, 1), at least one of them; 0: none. They are drawn by
+	// data.seed and data.split_seed, and take no part: a method gives them a model at evaluations
+	// (docs/methods.md#new-clients)
+	NewClients float64 `toml:"new_clients"`
+	// training rows from which a new client gets its model, each number in turn; one with fewer rows
+	// uses all it has; empty: new clients take no part, and are not evaluated
+	NewRows RowCounts `toml:"new_rows"`
+	// gradient steps on all its rows that a new client takes from the model that it is sent, where
+	// its method has no other way to a model
+	NewSteps int `toml:"new_steps"`
+}
+
+// DeviceConfig are the keys about what a device has and makes of its rows.
+type DeviceConfig struct {
+	// memory of a client for its models and its training rows, in 10^6 bytes; that of client k has entry k mod n. It
+	// trains on the first of its rows that fit. One without room for a row is not asked, takes no part, and is not
+	// evaluated (docs/methods.md#memory)
+	MemoryMB Megabytes `toml:"memory_mb" absent:"[]: any"`
+	// FLOPs of an encoder that makes the features of a row, which a device does in its first attempt
+	// (docs/data.md#features-of-an-encoder)
+	EncoderFLOPs float64 `toml:"encoder_flops" absent:"0: features are data"`
+}
+
+// ColumnsConfig are the keys about the columns of a table.
+type ColumnsConfig struct {
+	// csv, parquet: name of the column that names the client; empty: all rows are of one client
+	ClientColumn string `toml:"client_column"`
+	// csv, parquet: name of the column of labels, numbers or text, or of real targets
+	LabelColumn string `toml:"label_column"`
+	// csv, parquet: names of the columns that are features; * in a name stands for any text. Empty:
+	// all but client and label. Features are in the order of the file
+	Columns Names `toml:"columns"`
+	// csv, parquet: names of columns to leave out, as for columns
+	DropColumns Names `toml:"drop_columns"`
+	// csv, parquet: what to do with missing values (an empty field, NA, N/A, NaN, null or ?):
+	// error, drop (leave out their rows) or mean (each is the mean of the feature over the training
+	// rows of all clients that have it; rows without client or label remain errors)
+	Missing string `toml:"missing"`
 }
 
 // SyntheticConfig is the table [data.synthetic]: the sizes of a generated set and the
@@ -185,22 +210,19 @@ func (c *Config) SplitSeed() uint64 { return cmp.Or(c.Split, c.Seed) + c.Shift }
 // 40 features, 60 to 180 training rows, and a quarter of the rows for testing.
 func Defaults() Config {
 	return Config{
-		Source:         SourceSynthetic,
-		Target:         TargetClass,
-		TestFraction:   defaultTestFraction,
-		TestRows:       TestRowsOwn,
-		Seed:           1,
-		ClientsPerTask: 1,
-		NewRows:        NewRowCounts(0, 1, 5, 20),
-		NewSteps:       5,
-		Resident:       true,
-		Precision:      PrecisionDouble,
-		ClientColumn:   "client",
-		LabelColumn:    "label",
-		Missing:        MissingError,
-		Partition:      defaultPartition(),
-		AlphaBeta:      defaultAlphaBeta(),
-		External:       ExternalConfig{Rows: "1"},
+		Source:           SourceSynthetic,
+		Target:           TargetClass,
+		TestFraction:     defaultTestFraction,
+		TestRows:         TestRowsOwn,
+		Seed:             1,
+		ClientsPerTask:   1,
+		NewClientsConfig: NewClientsConfig{NewRows: NewRowCounts(0, 1, 5, 20), NewSteps: 5},
+		Resident:         true,
+		Precision:        PrecisionDouble,
+		ColumnsConfig:    ColumnsConfig{ClientColumn: "client", LabelColumn: "label", Missing: MissingError},
+		Partition:        defaultPartition(),
+		AlphaBeta:        defaultAlphaBeta(),
+		External:         ExternalConfig{Rows: "1"},
 		Synthetic: SyntheticConfig{
 			PositiveShare: unset, ClusterSpread: unset, ClientSpread: unset, Shift: unset,
 			Margin: unset, DifficultySpread: unset, Noise: unset, TargetNoise: unset,
@@ -253,6 +275,9 @@ func (c Config) validate(check *config.Checker, made bool) {
 		"must be true unless the set is generated, without standardize, skew, clients_per_task and partition: "+
 			"other sets cannot be generated again client by client")
 	c.validateNew(check)
+	c.validateMemory(check)
+	check.Require(c.EncoderFLOPs >= 0 && c.EncoderFLOPs <= 1e18, "encoder_flops", c.EncoderFLOPs,
+		"must be in [0, 1e18]")
 	c.validatePartition(check)
 	source, known := c.source()
 	if !known {

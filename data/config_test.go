@@ -114,25 +114,6 @@ func TestInvalidConfigurations(t *testing.T) {
 		{func(c *Config) {
 			c.Source, c.Path, c.Preset, c.Synthetic.Clients = SourceCSV, "x", "google-glass", 3
 		}, nil},
-		{func(c *Config) {
-			c.Synthetic = SyntheticConfig{Clients: -1, Features: -2, RowsMin: -3, RowsMax: -4, Clusters: -5,
-				Factors: -6, PositiveShare: 1, ClusterSpread: math.Inf(1), ClientSpread: math.NaN(), Shift: 2000,
-				Margin: 1e9, DifficultySpread: 6, Noise: 0.5, TargetNoise: 0}
-		}, []string{
-			`data.synthetic.clients = -1: must be in [1, 1073741824]`,
-			`data.synthetic.features = -2: must be in [1, 1073741824]`,
-			`data.synthetic.rows_min = -3: must be in [1, 1073741824]`,
-			`data.synthetic.rows_max = -4: must be in [1, 1073741824]`,
-			`data.synthetic.clusters = -5: must be in [1, 1073741824]`,
-			`data.synthetic.factors = -6: must be in [1, 1073741824]`,
-			`data.synthetic.cluster_spread = +Inf: must be in [0, 1000]`,
-			`data.synthetic.client_spread = NaN: must be in [0, 1000]`,
-			`data.synthetic.shift = 2000: must be in [0, 1000]`,
-			`data.synthetic.difficulty_spread = 6: must be in [0, 5]`,
-			`data.synthetic.positive_share = 1: must be in (0, 1)`,
-			`data.synthetic.margin = 1e+09: must be in [0, 1000]`,
-			`data.synthetic.noise = 0.5: must be in [0, 0.5)`,
-			`data.synthetic.target_noise = 0: has no effect when target is "class"`}},
 		{func(c *Config) { c.Synthetic.Clusters, c.Synthetic.Factors = 21, 41 }, []string{
 			`data.synthetic.clusters = 21: must be at most clients = 20`,
 			`data.synthetic.factors = 41: must be at most features = 40`}},

@@ -107,9 +107,10 @@ func TestReadCSVErrors(t *testing.T) {
 			`in.csv: the file is empty: must have a header with the columns "client", "label" and the features`},
 		{"header alone", "client,label,x\n", `in.csv: has a header but no rows`},
 		{"no task column", "cleint,label,x\n1,1,1\n", `in.csv:1: the header has no column "client" …`},
-		{"no column at all", "a,b,\n1,1,1\n", `in.csv:1: the header has no column "client" (client_column; empty: ` +
+		{"no column at all", "a,b,\n1,1,1\n", `in.csv:1: the header has no column "client" ` +
+			`(data.client_column; empty: ` +
 			`all rows are of one client); there are: "a", "b", ""` + "\n" +
-			`in.csv:1: the header has no column "label" (label_column); there are: "a", "b", ""` + "\n" +
+			`in.csv:1: the header has no column "label" (data.label_column); there are: "a", "b", ""` + "\n" +
 			`in.csv:1:5: the column's name is empty (to leave it out: data.drop_columns = [""])`},
 		{"problems of rows", "client,label,x,y\n1,1,red,\n1,2,blue,5\n1,3,1\n1,3,1,2\n\"\n\",4,green,1e999\n",
 			`in.csv:2:5: column "x": "red" is not a number (to leave out a column of text: ` +

@@ -10,6 +10,13 @@ import (
 	"fedsim/internal/tools/quote"
 )
 
+// RealTargets describes targets that are any numbers.
+type RealTargets struct {
+	TargetMean, TargetDeviation  float64 // of all rows; population standard deviation
+	TargetMin, TargetMax         float64 // of all rows
+	TargetMeanMin, TargetMeanMax float64 // of the means of tasks with rows
+}
+
 // Description has the statistics of a set, including those of the paper's Table 2.
 // Shares and means of a set without rows are NaN.
 type Description struct {
@@ -25,9 +32,7 @@ type Description struct {
 
 	Real bool // real targets; the fields below apply to one kind of target
 
-	TargetMean, TargetDeviation  float64 // of all rows; population standard deviation
-	TargetMin, TargetMax         float64 // of all rows
-	TargetMeanMin, TargetMeanMax float64 // of the means of tasks with rows
+	RealTargets
 
 	PositiveShare            float64 // of all rows
 	PositiveMin, PositiveMax float64 // over tasks with rows

@@ -28,11 +28,11 @@ func splitHeld(set *Set) (*Split, error) {
 
 // requireOneTest returns an error if a share of test rows is configured for a set whose source
 // has test rows.
-func (c *Config) requireOneTest(set *Set) error {
-	if c.TestRows != TestRowsOwn || c.TestFraction == Defaults().TestFraction || !set.held() {
+func (s *Set) requireOneTest(c *Config) error {
+	if c.TestRows != TestRowsOwn || c.TestFraction == Defaults().TestFraction || !s.held() {
 		return nil
 	}
 	return config.Problem{Key: "data.test_fraction", Value: c.TestFraction,
-		Want: "has no effect: " + set.Name +
+		Want: "has no effect: " + s.Name +
 			` has test rows of its own; remove the key, or set data.test_rows = "random" to hold out others`}
 }

@@ -44,7 +44,7 @@ func load(cfg Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cfg.requireOneTest(set); err != nil {
+	if err := set.requireOneTest(&cfg); err != nil {
 		return nil, err
 	}
 	cfg = cfg.Resolve()

@@ -101,6 +101,34 @@ func (m *Matrix) Dot(i int, u []float64) float64 {
 	return kernel.Dot(m.Row(i), u)
 }
 
+// Dots sets z[k] to Dot(from+k, u) for all k.
+func (m *Matrix) Dots(from int, u, z []float64) {
+	switch at := from * m.Stride; {
+	case m.Single != nil:
+		kernel.Dots32(m.Single[at:], m.Stride, u, z)
+	case m.Dense():
+		kernel.Dots(m.Data[at:], m.Stride, u, z)
+	default:
+		for k := range z {
+			z[k] = m.dotSparse(from+k, u)
+		}
+	}
+}
+
+// DotsOf sets z[k] to Dot(rows[k], u) for all k.
+func (m *Matrix) DotsOf(rows []int32, u, z []float64) {
+	switch {
+	case m.Single != nil:
+		kernel.DotsOf32(m.Single, m.Stride, rows, u, z)
+	case m.Dense():
+		kernel.DotsOf(m.Data, m.Stride, rows, u, z)
+	default:
+		for k, i := range rows {
+			z[k] = m.dotSparse(int(i), u)
+		}
+	}
+}
+
 // DotInOrder returns Dot(i, u) in a walk over all rows, more than a cache holds, in their order. It
 // prefetches a row that the walk needs soon, as the processor itself does too late.
 func (m *Matrix) DotInOrder(i int, u []float64) float64 {
@@ -139,6 +167,18 @@ func (m *Matrix) Axpy(a float64, i int, u []float64) {
 		return
 	}
 	kernel.Axpy(a, m.Row(i), u)
+}
+
+// AddRows adds a[k] times row rows[k] to u, for one k after another. b is scratch space.
+func (m *Matrix) AddRows(a []float64, rows []int32, u []float64, b *Batch) {
+	if !m.Dense() {
+		for k, i := range rows {
+			m.axpySparse(a[k], int(i), u)
+		}
+		return
+	}
+	m.Batch(b, rows, nil)
+	b.Combine(1, a, 1, u, len(u), true)
 }
 
 // Batch is a batch of rows, on which the kernels compute.

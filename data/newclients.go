@@ -15,6 +15,7 @@ type NewClients struct {
 	Rows        []int // training rows from which a client gets its model, each number in turn
 	Steps       int   // Config.NewSteps
 	Seed        uint64
+	Encoding    float64 // FLOPs of the features of a row: Config.EncoderFLOPs
 }
 
 // Orders is the number of random orders of the rows of a new client, over which figures are means.
@@ -55,7 +56,7 @@ func (c *Config) takeNew(split *Split, seed uint64) error {
 		is[k] = true
 	}
 	split.New = &NewClients{Train: split.Train.only(is, true), Test: split.Test.only(is, true), Rows: c.NewRows.List(),
-		Steps: c.NewSteps, Seed: seed}
+		Steps: c.NewSteps, Seed: seed, Encoding: c.EncoderFLOPs}
 	split.each(func(s *Set) *Set { return s.only(is, false) })
 	return nil
 }

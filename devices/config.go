@@ -118,6 +118,8 @@ type Config struct {
 	BatteryConfig `toml:"battery"`
 	// when batteries are charged
 	ChargingConfig `toml:"charging"`
+	// heat of the devices, by which they throttle (docs/time.md#heat)
+	HeatConfig `toml:"heat"`
 
 	// device model: availability, speed and charging over time, by a plugin (docs/extend.md);
 	// empty: none
@@ -137,6 +139,7 @@ func Defaults() Config {
 		Profile: "phone-2017", FLOPsScale: 1, Spread: LogNormal, LaunchesPerStep: 1,
 		BatteryConfig:  BatteryConfig{InitialCharge: 1, ReturnLevel: 0.2, LowBatteryAction: Refuse},
 		ChargingConfig: ChargingConfig{Charging: Daily, ChargeHour: 22, ChargeHours: 8},
+		HeatConfig:     defaultHeat,
 	}
 }
 
@@ -163,6 +166,10 @@ func (cfg *Config) Validate(c *config.Checker) {
 	}
 	cfg.BatteryConfig.Validate(c.In("battery"))
 	cfg.ChargingConfig.Validate(c.In("charging"))
+	cfg.HeatConfig.Validate(c.In("heat"))
+	if _, ok := Lookup(cfg.Profile); ok {
+		cfg.CheckProfile(c.In("heat"), cfg.Device())
+	}
 }
 
 // Validate reports all errors in the table.

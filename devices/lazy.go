@@ -10,7 +10,7 @@ import (
 // LazyProcessors is NewProcessors of a lazy population: speeds are drawn whenever they are asked for.
 func LazyProcessors(cfg Config, n int, seed uint64) *Processors {
 	f := newFleet(&cfg, []Profile{cfg.Device()}, n, seed)
-	f.kinds[0].overheads = cfg.Overheads
+	f.kinds[0].overheads, f.kinds[0].heat = cfg.Overheads, newHeat(&cfg.HeatConfig, f.kinds[0].profile)
 	if cfg.SpreadWidth > 0 {
 		f.drawn = &cfg
 	}

@@ -6,7 +6,8 @@ type Mix struct {
 	Class    []uint8   // by device: index into Profiles
 	Speed    []float64 // by device: factor of its speed; nil: all 1
 
-	Overheads []Overheads // by class; nil: none
+	Overheads []Overheads  // by class; nil: none
+	Heat      []HeatConfig // likewise
 }
 
 // classes is the class of each device; nil if there is one class.

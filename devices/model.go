@@ -17,6 +17,7 @@ type Behavior struct {
 	Speed        Speed            // how fast processors are
 	Availability Availability     // when devices are available
 	Charging     ChargingSchedule // when chargers are plugged in
+	Machine      Machine          // how speed and power depend on what devices do
 }
 
 // Stream is a source of random numbers.

@@ -26,13 +26,14 @@ type Processors struct {
 type kind struct {
 	profile   Profile
 	overheads Overheads
+	heat      *heat // nil: none
 }
 
 // NewProcessors returns the processors of n devices of a valid configuration. Their
 // speeds depend only on the seed and the device, not on n.
 func NewProcessors(cfg Config, n int, seed uint64) *Processors {
 	f := newFleet(&cfg, []Profile{cfg.Device()}, n, seed)
-	f.kinds[0].overheads = cfg.Overheads
+	f.kinds[0].overheads, f.kinds[0].heat = cfg.Overheads, newHeat(&cfg.HeatConfig, f.kinds[0].profile)
 	if cfg.SpreadWidth == 0 {
 		return f
 	}
@@ -49,6 +50,9 @@ func NewMixedProcessors(cfg Config, mix Mix, seed uint64) *Processors {
 	f := newFleet(&cfg, mix.Profiles, len(mix.Class), seed)
 	for i, o := range mix.Overheads {
 		f.kinds[i].overheads = o
+	}
+	for i := range mix.Heat {
+		f.kinds[i].heat = newHeat(&mix.Heat[i], f.kinds[i].profile)
 	}
 	f.classes = mix.Class
 	if mix.Speed == nil {

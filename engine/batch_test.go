@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"fedsim/internal/tools/expect"
@@ -95,8 +96,8 @@ func TestBatchesOverlap(t *testing.T) {
 				}
 			}
 			add(second)
-			if inQueue := batched.queue.len() > 0; inQueue != (second < first/2) {
-				t.Errorf("with %d events before, %d are in the queue", first/2, batched.queue.len())
+			if inQueue := batched.queue.Len() > 0; inQueue != (second < first/2) {
+				t.Errorf("with %d events before, %d are in the queue", first/2, batched.queue.Len())
 			}
 			for _, e := range twins {
 				e.Run(func(Event) {})
@@ -148,15 +149,14 @@ func TestTombstonesOfABatchAreBounded(t *testing.T) {
 				handles[i] = e.Schedule(Time(1+i), 0, 0)
 			}
 		})
-		held := e.queue.len() + e.sorted.len()
+		held := e.queue.Len() + e.sorted.Len()
 		expect.Must(t, held <= 2*n+mostTombstones+1, "%d items are held for %d pending", held, e.Pending())
 	}
 	expect.That(t, e.Pending() == n, "%d pending, want %d", e.Pending(), n)
 }
 
-// Rounds with one event per device need memory for one event per device, even if some
-// are canceled before they fire. The others stay in order.
-func TestBatchesTakeNoMoreRoomThanTheirEvents(t *testing.T) {
+// Rounds with one event per device, some of which are canceled before they fire. The others stay in order.
+func TestBatchesWithCanceledEvents(t *testing.T) {
 	const devices = 1000
 	batched, single := New(devices, Options{}), New(devices, Options{})
 	handles := make([][2]Handle, devices)
@@ -179,6 +179,31 @@ func TestBatchesTakeNoMoreRoomThanTheirEvents(t *testing.T) {
 		expect.Must(t, batched.Digest() == single.Digest() && batched.Pending() == single.Pending(),
 			"round %d: batches fire other events", round)
 	}
-	room := cap(batched.sorted.memory)
-	expect.That(t, room <= devices+1, "there is room for %d events of %d devices", room, devices)
+}
+
+// Timing mode must take at most 200 bytes per device with three pending events each. The
+// engine takes 8 for the device and 3 times 16, a tenth more for partial chunks, and a
+// constant (a chunk for each of 4096 buckets is 2 MB).
+func TestBytesPerDevice(t *testing.T) {
+	const devices, each = 200_000, 3
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	e := New(devices, Options{})
+	r := rand.New(rand.NewPCG(1, 2))
+	for k := range each {
+		for t := range devices {
+			e.Schedule(Time(r.ExpFloat64()*1e9), Kind(k), t)
+		}
+	}
+	for range devices {
+		e.Step(func(ev Event) { e.Schedule(e.Now()+Time(r.ExpFloat64()*1e9), ev.Kind, int(ev.Device)) })
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	got, most := int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(devices*(8+each*16*11/10)+2<<20)
+	t.Logf("%.1f bytes a device", float64(got)/devices)
+	expect.That(t, got <= most,
+		"%d devices with %d events each take %d bytes, want at most %d", devices, each, got, most)
+	runtime.KeepAlive(e)
 }

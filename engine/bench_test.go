@@ -66,32 +66,6 @@ func BenchmarkHoldAndMove(b *testing.B) {
 	}
 }
 
-// The hold model of a queue alone: a pop and a push.
-func BenchmarkQueue(b *testing.B) {
-	for _, mean := range []float64{1e6, 1e9} {
-		for _, pending := range []int{1e3, 1e5, 1e6} {
-			for _, name := range raced {
-				b.Run(fmt.Sprintf("mean=%gns/pending=%d/queue=%s", mean, pending, name), func(b *testing.B) {
-					q, after := newQueue(name, everything), increments(mean)
-					for i := range pending {
-						q.push(item{at: uint64(after[i%len(after)]) + uint64(i), key: key(0, int32(i), 1)})
-					}
-					hold := func(n int) {
-						for i := range n {
-							it, _ := q.popBefore(endOf(Never))
-							it.at += uint64(after[i%len(after)])
-							q.push(it)
-						}
-					}
-					hold(2 * pending)
-					b.ResetTimer()
-					hold(b.N)
-				})
-			}
-		}
-	}
-}
-
 // A round of a synchronous protocol whose arrivals are all known at its start, scheduled
 // in a batch or one by one. An operation is an event.
 func BenchmarkRound(b *testing.B) {

@@ -4,11 +4,19 @@ import (
 	"fmt"
 
 	"fedsim/internal/tools/invariants"
+	"fedsim/internal/tools/priority"
 	"fedsim/internal/tools/roster"
 )
 
 // Roster numbers the devices that have state, in a lazy population.
 type Roster = roster.Roster
+
+// DefaultQueue is the queue of an engine whose options name none.
+const DefaultQueue = priority.Default
+
+// Queues returns the names of the queues, the default first. The choice changes the speed of an engine and nothing
+// else.
+func Queues() []string { return priority.Names() }
 
 // Options configures an engine. The zero value works.
 type Options struct {
@@ -35,9 +43,10 @@ type Engine struct {
 	// Every pending event is in the queue or in the sorted list, except for timers and events at
 	// Never. A canceled event stays there as a tombstone until its time comes or
 	// tombstones are more than half.
-	queue  queue
-	sorted sortedList
-	prune  filter // the method value, bound once because binding allocates
+	queue      priority.Queue
+	sorted     priority.List
+	collecting bool            // a batch
+	prune      priority.Filter // the method value, bound once because binding allocates
 
 	timers timers // timers are in neither the pending set nor a queue
 
@@ -60,12 +69,8 @@ func New(devices int, o Options) *Engine {
 		e.pending.ahead, e.pending.near = o.Prefetch, make([]int32, 0, pruneBlock)
 	}
 	e.prune = e.pending.prune
-	e.queue = newQueue(o.Queue, e.prune)
-	if w, ok := e.queue.(*wheel); ok {
-		e.sorted.space = &w.chunks
-	} else {
-		e.sorted.space = newChunks()
-	}
+	e.queue = priority.New(o.Queue, e.prune)
+	e.sorted = priority.NewList(e.queue)
 	if o.Hooks != nil {
 		e.hooks = *o.Hooks
 	}
@@ -96,21 +101,21 @@ func (e *Engine) Schedule(at Time, k Kind, device int) Handle {
 	if at < e.now || uint(device+1) > uint(e.pending.devices) || k > MaxKind {
 		e.refuse(at, k, device)
 	}
-	it := item{at: uint64(at), key: uint64(k)<<(seqBits+rowBits) | e.pending.add(device)}
+	it := item{At: uint64(at), Key: uint64(k)<<(seqBits+rowBits) | e.pending.add(device)}
 	switch {
 	case at == Never:
-	case e.sorted.collecting:
-		e.sorted.collect(it, e.pending.devices, e.prune)
+	case e.collecting:
+		e.sorted.Collect(it, e.pending.devices, e.prune)
 	default:
-		e.queue.push(it)
+		e.queue.Push(it)
 	}
 	if e.traced != nil {
-		e.traced[idOf(it.key)] = it
+		e.traced[idOf(it.Key)] = it
 	}
 	if e.hooks.Scheduled != nil {
-		e.hooks.Scheduled(it.event())
+		e.hooks.Scheduled(eventOf(it))
 	}
-	return Handle{it.key}
+	return Handle{it.Key}
 }
 
 // refuse panics with the reason why an event is invalid.
@@ -131,12 +136,12 @@ func (e *Engine) Cancel(h Handle) bool {
 	if !e.pending.remove(h.key) {
 		return false
 	}
-	if n := e.queue.len() + e.sorted.len(); n > 2*e.pending.n+mostTombstones {
-		e.queue.compact(e.prune)
-		e.sorted.compact(e.prune)
+	if n := e.queue.Len() + e.sorted.Len(); n > 2*e.pending.n+mostTombstones {
+		e.queue.Compact(e.prune)
+		e.sorted.Compact(e.prune)
 	}
 	if e.hooks.Canceled != nil {
-		e.hooks.Canceled(e.traced[idOf(h.key)].event())
+		e.hooks.Canceled(eventOf(e.traced[idOf(h.key)]))
 		delete(e.traced, idOf(h.key))
 	}
 	return true
@@ -199,7 +204,7 @@ func (e *Engine) fireUntil(limit Time, fn func(Event)) bool {
 // next removes and returns the first pending event before the bound. It drops tombstones
 // on the way.
 func (e *Engine) next(bound item) (item, bool) {
-	if e.sorted.collecting {
+	if e.collecting {
 		panic("engine: Step, Run or RunUntil within ScheduleBatch")
 	}
 	timer, timed := e.timers.first(bound)
@@ -209,11 +214,11 @@ func (e *Engine) next(bound item) (item, bool) {
 	for {
 		it, ok := e.pop(bound)
 		switch {
-		case ok && e.pending.remove(it.key):
+		case ok && e.pending.remove(it.Key):
 			return it, true
 		case ok: // a tombstone
 		case timed:
-			e.timers.clear(int(deviceOf(timer.key)))
+			e.timers.clear(int(deviceOf(timer.Key)))
 			return timer, true
 		default:
 			return item{}, false
@@ -222,20 +227,20 @@ func (e *Engine) next(bound item) (item, bool) {
 }
 
 func (e *Engine) pop(bound item) (item, bool) {
-	first, ok := e.sorted.first(e.prune)
-	if !ok || !first.before(bound) {
-		return e.queue.popBefore(bound)
+	first, ok := e.sorted.First(e.prune)
+	if !ok || !first.Before(bound) {
+		return e.queue.PopBefore(bound)
 	}
-	if it, ok := e.queue.popBefore(first); ok {
+	if it, ok := e.queue.PopBefore(first); ok {
 		return it, true
 	}
-	e.sorted.pop()
+	e.sorted.Pop()
 	return first, true
 }
 
 // fire handles an event that was removed from its queue.
 func (e *Engine) fire(it item, fn func(Event)) {
-	ev := it.event()
+	ev := eventOf(it)
 	if invariants.Enabled && ev.At < e.now {
 		panic(fmt.Sprintf("engine: the clock moves back from %v to %v", e.now, ev.At))
 	}
@@ -243,7 +248,7 @@ func (e *Engine) fire(it item, fn func(Event)) {
 	e.fired++
 	e.digest = e.digest.add(ev)
 	if e.traced != nil {
-		delete(e.traced, idOf(it.key))
+		delete(e.traced, idOf(it.Key))
 	}
 	if e.hooks.Fired != nil {
 		e.hooks.Fired(ev)

@@ -235,7 +235,7 @@ func TestTombstonesAreBounded(t *testing.T) {
 		}
 		for i := range 10_000 {
 			handles[i%pending], _ = reschedule(e, handles[i%pending], Time(1000+i))
-			if n := e.queue.len(); n > 2*pending+mostTombstones+1 {
+			if n := e.queue.Len(); n > 2*pending+mostTombstones+1 {
 				t.Fatalf("%s: %d events in the queue for %d pending", queue, n, e.Pending())
 			}
 		}

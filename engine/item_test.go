@@ -6,7 +6,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fedsim/internal/tools/expect"
 	_ "fedsim/internal/tools/rapidseed"
 )
 
@@ -30,11 +29,11 @@ func TestItemsAreInTheOrderOfEvents(t *testing.T) {
 			}
 		}
 		a, b := event(), event()
-		pack := func(ev Event) item { return item{at: uint64(ev.At), key: key(ev.Kind, ev.Device, ev.Seq)} }
-		if got := pack(a).event(); got != a {
+		pack := func(ev Event) item { return item{At: uint64(ev.At), Key: key(ev.Kind, ev.Device, ev.Seq)} }
+		if got := eventOf(pack(a)); got != a {
 			t.Fatalf("%s packs to %s", describe(a), describe(got))
 		}
-		if got, want := pack(a).before(pack(b)), precedes(a, b); got != want {
+		if got, want := pack(a).Before(pack(b)), precedes(a, b); got != want {
 			t.Fatalf("%s is before %s: %v, want %v", describe(a), describe(b), got, want)
 		}
 	})
@@ -50,24 +49,4 @@ func precedes(a, b Event) bool {
 		}
 	}
 	return false
-}
-
-// The bucket of digit l of an item starts at the digits above it and ends where the next
-// one starts.
-func TestDigits(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		it := item{at: rapid.Uint64Range(0, uint64(Never)).Draw(t, "at"), key: rapid.Uint64().Draw(t, "key")}
-		level := rapid.UintRange(0, levels-1).Draw(t, "level")
-		start := it.withDigit(level, it.digit(level))
-		end := start.plusDigit(level)
-		expect.Must(t, !it.before(start) && it.before(end),
-			"%x is not in its bucket of level %d, %x to %x", it, level, start, end)
-		for l := range uint(levels) {
-			want := it.digit(l)
-			if l < level {
-				want = 0
-			}
-			expect.Must(t, start.digit(l) == want, "digit %d of %x is %x, want %x", l, start, start.digit(l), want)
-		}
-	})
 }

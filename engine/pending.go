@@ -137,12 +137,12 @@ func (s *pendingSet) prune(items []item) []item {
 		items = items[len(some):]
 		fetched := uint32(0)
 		for _, it := range some {
-			fetched += s.at(rowOf(it.key)).pending
+			fetched += s.at(rowOf(it.Key)).pending
 		}
 		s.fetched = fetched // without a use, the compiler would remove the reads
 		from := len(pending)
 		for _, it := range some {
-			if s.has(it.key) {
+			if s.has(it.Key) {
 				pending = append(pending, it)
 			}
 		}
@@ -157,7 +157,7 @@ func (s *pendingSet) prune(items []item) []item {
 func (s *pendingSet) announce(items []item) {
 	s.near = s.near[:0]
 	for _, it := range items {
-		if device := deviceOf(it.key); device != Server {
+		if device := deviceOf(it.Key); device != Server {
 			s.near = append(s.near, device)
 		}
 	}

@@ -33,14 +33,14 @@ func TestPendingAgainstAMap(t *testing.T) {
 		}
 		items := make([]item, len(given))
 		for i, k := range given {
-			items[i] = item{key: k}
+			items[i] = item{Key: k}
 			expect.Must(t, s.has(k) == twin[k],
 				"event %d of device %d is pending: %v, want %v", seqOf(k), deviceOf(k), s.has(k), twin[k])
 		}
 		kept := s.prune(items)
 		for _, k := range given {
 			if twin[k] {
-				expect.Must(t, len(kept) != 0 && kept[0].key == k,
+				expect.Must(t, len(kept) != 0 && kept[0].Key == k,
 					"pruning loses or moves event %d of device %d", seqOf(k), deviceOf(k))
 				kept = kept[1:]
 			}

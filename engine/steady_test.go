@@ -43,8 +43,8 @@ func TestSteadyAlarmsAllocateNothing(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("200 timers allocate %v times, want none", n)
 	}
-	expect.That(t, e.Pending() == devices && e.queue.len() == 0,
-		"%d pending, %d in the queue, want %d and none", e.Pending(), e.queue.len(), devices)
+	expect.That(t, e.Pending() == devices && e.queue.Len() == 0,
+		"%d pending, %d in the queue, want %d and none", e.Pending(), e.queue.Len(), devices)
 }
 
 func TestSteadyBatchesAllocateNothing(t *testing.T) {

@@ -29,12 +29,12 @@ func (e *Engine) SetTimer(at Time, k Kind, device int) {
 		moved := a.item(device)
 		a.clear(device)
 		if e.hooks.Canceled != nil {
-			e.hooks.Canceled(moved.event())
+			e.hooks.Canceled(eventOf(moved))
 		}
 	}
 	a.set(device, at, seqOf(e.pending.skip(device)))
 	if e.hooks.Scheduled != nil {
-		e.hooks.Scheduled(a.item(device).event())
+		e.hooks.Scheduled(eventOf(a.item(device)))
 	}
 }
 
@@ -80,7 +80,7 @@ func (ti *timers) grow(devices int) {
 }
 
 func (ti *timers) item(device int) item {
-	return item{at: uint64(ti.at[device]), key: key(ti.kind, int32(device), ti.seqs[device])}
+	return item{At: uint64(ti.at[device]), Key: key(ti.kind, int32(device), ti.seqs[device])}
 }
 
 // set sets the timer of a device that has none pending.
@@ -90,7 +90,7 @@ func (ti *timers) set(device int, at Time, seq uint32) {
 	for i, level := device/fanOut, 0; level < len(ti.least) && at < ti.least[level][i]; i, level = i/fanOut, level+1 {
 		ti.least[level][i] = at
 	}
-	if it := ti.item(device); ti.n == 1 || ti.known && it.before(ti.next) {
+	if it := ti.item(device); ti.n == 1 || ti.known && it.Before(ti.next) {
 		ti.next, ti.known = it, true
 	}
 }
@@ -112,7 +112,7 @@ func (ti *timers) first(bound item) (it item, ok bool) {
 	if !ti.known {
 		ti.find()
 	}
-	return ti.next, ti.next.before(bound) && ti.next.at != uint64(Never)
+	return ti.next, ti.next.Before(bound) && ti.next.At != uint64(Never)
 }
 
 // find finds the first timer, of equal times that of the lowest device.

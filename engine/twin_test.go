@@ -241,7 +241,7 @@ func TestQueuesAgainstTheDefinition(t *testing.T) {
 			case op == 10:
 				w.runUntil(span.Draw(t, "span"))
 			case len(w.events) < 1000:
-				w.batch(rapid.SampledFrom([]int{3, smallBatch + 6}).Draw(t, "events"), rapid.Uint64().Draw(t, "seed"),
+				w.batch(rapid.SampledFrom([]int{3, 70}).Draw(t, "events"), rapid.Uint64().Draw(t, "seed"),
 					span.Draw(t, "longest"))
 			}
 			w.compare()

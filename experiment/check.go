@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"fedsim/algorithms"
 	"fedsim/clients"
@@ -26,8 +27,8 @@ const (
 
 // Check returns the error of the first run of each experiment that its server would refuse, for the number of its
 // devices or since none can respond within its deadline, before anything runs: every point of a sweep, a sample and
-// a tuning grid counts. The notes are about rounds of very many steps. Check reads no data files, and leaves runs
-// on them, and those beyond the first devices, to their start.
+// a tuning grid counts. The notes are about rounds of very many steps, and about timeouts. Check reads no data files,
+// and leaves runs on them, and those beyond the first devices, to their start.
 func Check(ctx context.Context, experiments []scenario.Experiment) (notes []string, err error) {
 	c := check{grouping: grouping{runner: newRunner(ctx, nil, Options{}, mostRecorded)}}
 	for _, e := range experiments {
@@ -57,6 +58,9 @@ func Check(ctx context.Context, experiments []scenario.Experiment) (notes []stri
 					if failed == nil {
 						failed = c.start(&run)
 					}
+					if c.note != "" {
+						notes, c.note = append(notes, c.note), ""
+					}
 				}
 			}
 		}
@@ -67,7 +71,9 @@ func Check(ctx context.Context, experiments []scenario.Experiment) (notes []stri
 
 type check struct {
 	grouping
-	devices int // looked at so far
+	devices int    // looked at so far
+	note    string // about the timeouts of the run that was looked at; one of a scenario has it
+	noted   bool
 }
 
 // start returns the error with which the server of a run would refuse the number of its clients, or a deadline that
@@ -93,13 +99,18 @@ func (c *check) start(run *scenario.RunSpec) error {
 	if err := clientsOf(setup, &about); err != nil {
 		return fmt.Errorf("run %s: %w", run.ID, err)
 	}
-	if s.Federation.DeadlineS == 0 || about.Work.Steps == nil {
+	if s.Federation.DeadlineS == 0 && !s.Network.TimesOut() || about.Work.Steps == nil {
 		return nil
 	}
 	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, c.pool
 	setup.Schedule = learning.Schedule{Outer: 1, Rounds: 1, EvalEvery: 1}
-	_, err = learning.New(*setup)
-	if problem, ok := errors.AsType[config.Problem](err); ok && problem.Key == "federation.deadline_s" {
+	f, err := learning.New(*setup)
+	if err == nil && !c.noted {
+		c.note = timeoutNote(run, f)
+		c.noted = c.note != ""
+	}
+	if problem, ok := errors.AsType[config.Problem](err); ok &&
+		(problem.Key == "federation.deadline_s" || strings.HasPrefix(problem.Key, "network.wire.")) {
 		return fmt.Errorf("run %s: %w", run.ID, problem)
 	}
 	return nil

@@ -2,9 +2,11 @@ package experiment
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"fedsim/data"
+	"fedsim/devices"
 	"fedsim/experiment/scenario"
 	"fedsim/federation"
 	"fedsim/mtl"
@@ -13,6 +15,38 @@ import (
 
 // onTestRows reports whether a metric is measured on test rows, also a statistic over clients.
 func onTestRows(metric string) bool { return strings.HasPrefix(metric, "test_") }
+
+// coolest says that no device gets as hot as to throttle; empty if one may, or none has heat.
+func coolest(s *scenario.Settings) string {
+	heat, profiles := []devices.HeatConfig{s.Devices.HeatConfig}, []devices.Profile{s.Devices.Device()}
+	if fleet := s.Fleet.Fleet(); fleet != nil {
+		machines, _ := fleet.Assemble(1, nil, 0)
+		heat, profiles = fleet.Heat(s.Devices.HeatConfig), machines.Profiles
+	}
+	text, below := "", math.Inf(1)
+	for i, h := range heat {
+		settles := h.Settles(profiles[i].ComputeW)
+		if h.KPerW == 0 {
+			continue
+		}
+		if settles > h.ThrottleC {
+			return ""
+		}
+		if h.ThrottleC-settles < below {
+			below = h.ThrottleC - settles
+			text = fmt.Sprintf("devices.heat.throttle_c = %g: no device reaches it: at compute_w = %g it settles at "+
+				"%.3g C", h.ThrottleC, profiles[i].ComputeW, settles)
+		}
+	}
+	return text
+}
+
+// inRounds reports whether a run has rounds whose method is one of a server without rounds.
+func inRounds(run *scenario.RunSpec) bool {
+	own := run.Settings.Federation
+	own.Protocol = run.Describe(mtl.Shape{}).Protocol
+	return own.Traits().Continuous && !run.Settings.Federation.Traits().Continuous
+}
 
 // warnings returns doubts about the choices behind a run: options and ends that test
 // rows decide, tuning that may have ended beside the best value, clients that have no say, and settings
@@ -46,9 +80,10 @@ func (j *job) warnings(run *scenario.RunSpec, p *prepared) (list []results.Warni
 			note("scaled times", "scaled times: each %s stands for %g in times and energy (%s)", x.of, x.scale, x.key)
 		}
 	}
-	own := run.Settings.Federation
-	if own.Protocol = run.Describe(mtl.Shape{}).Protocol; own.Traits().Continuous &&
-		!run.Settings.Federation.Traits().Continuous {
+	if cool := coolest(&run.Settings); cool != "" {
+		list = append(list, results.Warning{About: "heat", Text: cool})
+	}
+	if inRounds(run) {
 		list = append(list,
 			results.Warning{About: "protocol", Note: true,
 				Text: fmt.Sprintf("works in rounds here (protocol = %q)", run.Settings.Federation.Protocol)})

@@ -164,9 +164,10 @@ func TestRowsByDeviceAddUp(t *testing.T) {
 			method, protocol = "async-mocha", "federation.protocol=asynchronous"
 			set = append(set, one("methods.async-mocha.options.max_staleness", "0", "3"))
 		case protocol == "federation.protocol=deadline":
-			set = append(set, one("federation.deadline_s", "0.2", "0.6"), one("federation.retries", "0", "2"))
+			set = append(set, one("federation.deadline_s", "0.2", "0.6"),
+				one("federation.protocol_options.retries", "0", "2"))
 		case protocol == "federation.protocol=first":
-			set = append(set, "federation.over_selection=1.5", one("federation.min_reports", "0", "2"),
+			set = append(set, "federation.protocol_options.over_selection=1.5", one("federation.min_reports", "0", "2"),
 				"federation.deadline_s=5")
 		}
 		set[0] = protocol
@@ -203,7 +204,7 @@ func TestEveryOutcomeHappens(t *testing.T) {
 		results.OutcomeRefused: {"federation.protocol=deadline", "federation.deadline_s=0.6",
 			"faults.drop_probability=0.5", "federation.min_reports=4"},
 		results.OutcomeUnderWay: {"federation.protocol=first", "federation.clients_per_round=60 %",
-			"federation.over_selection=1.5", "federation.late=keep", "network.jitter=0.5"},
+			"federation.protocol_options.over_selection=1.5", "federation.late=keep", "network.jitter=0.5"},
 		results.OutcomeDropped:     {"federation.protocol=first", "faults.never=[2]"},
 		results.OutcomeMessageLost: {"federation.protocol=first", "network.loss_probability=0.5"},
 		results.OutcomeUnavailable: {"federation.protocol=first", "traces.availability.mean_up_s=1",
@@ -213,7 +214,7 @@ func TestEveryOutcomeHappens(t *testing.T) {
 		results.OutcomeLowBattery: {"federation.protocol=first", "devices.battery.wh=1e-3", "devices.battery.low=0.6",
 			"devices.battery.return_at=0.7", "devices.charging.watts=0.5", "devices.charging.when=daily",
 			"devices.charging.from_h=0"},
-		results.OutcomeLate: {"federation.protocol=first", "federation.over_selection=1.5",
+		results.OutcomeLate: {"federation.protocol=first", "federation.protocol_options.over_selection=1.5",
 			"federation.clients_per_round=60 %", "network.jitter=0.5"},
 		results.OutcomeNoTime: {"federation.protocol=deadline", "federation.deadline_s=0.13",
 			"network.jitter=0.5"},

@@ -16,6 +16,7 @@ import (
 	"fedsim/federation/learning"
 	"fedsim/internal/rooms"
 	"fedsim/internal/rooms/traces"
+	"fedsim/internal/rooms/upkeep"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -68,27 +69,26 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule,
 	if err != nil {
 		return nil, err
 	}
+	method.factory = upkeep.Of(method.factory,
+		upkeep.Options{EncoderFLOPs: run.Settings.Data.EncoderFLOPs, Memory: upkeep.Measured(run.Settings.ForRooms())})
 	setup, err := r.setup(run, p, method.factory)
 	if err != nil {
 		return nil, err
 	}
-	shared := method.shared
 	var program rooms.Metered
 	setup.Problem, program = p.served.metered(setup.Problem)
 	if rec != nil {
 		defer func() {
 			addTime(&rec.about, program)
-			if shared != nil {
-				addTime(&rec.about, shared.program)
+			if method.shared != nil {
+				addTime(&rec.about, method.shared.program)
 			}
 		}()
 	}
 	if rec == nil && setup.Problem != nil && setup.Problem.New != nil { // by which nothing is chosen
-		without, rows := *setup.Problem, *setup.Problem.Rows
-		rows.New, without.Rows = nil, &rows
-		setup.Problem = &without
+		setup.Problem = withoutNew(setup.Problem)
 	}
-	x := &execution{runner: r, run: run, phase: phase, setup: setup, shared: shared, rec: rec}
+	x := &execution{runner: r, run: run, phase: phase, setup: setup, shared: method.shared, rec: rec}
 	if method.end != nil {
 		defer func() { err = cmp.Or(err, method.end()) }()
 	}
@@ -98,7 +98,7 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule,
 	if about.MinimizesP && (phase != "tuning" || needsOptimum(run)) {
 		setup.Schedule.Solution = p.solution
 	}
-	if shared == nil && run.Settings.Run.Mode == scenario.Learning && run.Settings.Data.Folds == 0 {
+	if method.shared == nil && run.Settings.Run.Mode == scenario.Learning && run.Settings.Data.Folds == 0 {
 		if x.saved, err = r.checkpointRun(name, setup); err != nil {
 			return nil, err
 		}
@@ -114,6 +114,13 @@ func (r *runner) run(run *scenario.RunSpec, schedule learning.Schedule,
 		err = x.interrupted(f, out)
 	}
 	return out, err
+}
+
+// withoutNew returns a problem without its new clients.
+func withoutNew(p *mtl.Problem) *mtl.Problem {
+	without, rows := *p, *p.Rows
+	rows.New, without.Rows = nil, &rows
+	return &without
 }
 
 // begin makes the federation of a run of a method and begins its record.
@@ -289,6 +296,9 @@ func (p *preparer) system(run *scenario.RunSpec, of *prepared) (clients.System, 
 	if generated := s.Traces.Availability; generated.Generated() {
 		system.MeanUp = engine.FromSeconds(generated.AtLevel().MeanUpS)
 	}
+	if err := p.capacity(&system, s); err != nil {
+		return system, err
+	}
 	return system, cmp.Or(modelDevices(&system, &s.Devices), modelLinks(&system, &s.Network))
 }
 
@@ -298,7 +308,8 @@ func resultOf(run *scenario.RunSpec) results.Run {
 		ID: run.ID, Experiment: run.Experiment, Method: run.Label, Algorithm: run.Algorithm,
 		Point: run.Point, Tuning: results.Tuning{Tuned: run.Tuned}, Seed: run.Seed,
 		Real: run.Settings.Data.Target == data.TargetReal, Relative: run.Settings.Federation.Relative(),
-		Objective: objectiveOf(run), Protocol: run.Settings.Federation.InForce(), StopAt: run.Settings.Run.StopAt,
+		Objective: objectiveOf(run), Protocol: run.Settings.Federation.InForce(),
+		Reporting: results.Reporting{StopAt: run.Settings.Run.StopAt},
 	}
 	r.ReportLast = run.Settings.Run.LastEvaluations(false)
 	if main := run.Settings.Run.Metric; main != results.DefaultMetric {
@@ -335,6 +346,9 @@ func follow(s *clients.System, recorded *traces.Combined) {
 	}
 	if recorded.HasRates() {
 		s.Bandwidth = recorded
+	}
+	if recorded.HasChannel() {
+		s.Channel = recorded
 	}
 	if have.Has(traces.Speed) {
 		s.Speed = recorded

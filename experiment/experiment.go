@@ -212,7 +212,7 @@ func newRunner(ctx context.Context, cancel context.CancelCauseFunc, o Options, m
 		tuned: map[string]*job{}}
 	r.prepare = &preparer{
 		Preparation: o.shared.Preparation, ctx: ctx, pool: r.pool, policy: r.shared(), saver: r.stateSaver,
-		memory: o.Memory,
+		memory: o.Memory, workers: r.pool.Size(),
 	}
 	if r.prepare.Preparation == nil {
 		r.prepare.Preparation = &Preparation{}
@@ -250,6 +250,7 @@ func (r *runner) stateSaver(name string) (saver *checkpoint.Saver, shared bool) 
 // ready prepares the problems of candidates and of runs without tuning, each problem once. Those
 // of winners are prepared when they run.
 func (r *runner) ready(jobs []job) {
+	r.growFor(jobs)
 	var distinct []*scenario.RunSpec
 	seen := map[problemKey]bool{}
 	for i := range jobs {

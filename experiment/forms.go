@@ -125,13 +125,15 @@ func (f *forms) blocked(method string) string {
 		{"federation.partial_share", fed.PartialShare > 0},
 		{"federation.late", fed.KeepsLate() &&
 			(protocol == protocols.Deadline || protocol == protocols.First)},
-		{"federation.fit_work", protocol == protocols.Deadline && fed.Fit},
-		{"federation.deadline_quantile", protocol == protocols.Deadline && fed.Quantile > 0},
+		{"federation.protocol_options.fit_work", protocol == protocols.Deadline && fed.Fit},
+		{"federation.protocol_options.quantile", protocol == protocols.Deadline && fed.Quantile > 0},
 		{"federation.selection", fed.Selection != federation.Defaults().Selection},
+		{"devices.heat.k_per_w", s.Heated()}, {"network.wire.timeout_s", net.TimesOut()},
 		{"devices.model", s.Devices.Model != ""}, {"network.model", net.Model != ""},
 		{"traces.files", len(s.Traces.Files) > 0}, {"traces.fading.levels", len(s.Traces.Fading.Levels) > 0},
 		{"traces.availability.daily", available.Generated() && available.AtLevel().Daily > 0},
 		{"network.hubs.size", net.HubSize > 0}, {"network.radio", net.Radio == network.RadioStates},
+		{"network.shared.cell_share", net.SharesAirtime()}, {"network.shared.capacity", net.Capacity != ""},
 		{"network.wire.slow_start", net.TCPSlowStart}, {"overhead.runtime", runtime.Adds()},
 		{"compression", s.Coding() != nil},
 		{"faults.never", len(faults.Never) > 0}, {"faults.outage.share", faults.OutageShare > 0},
@@ -216,15 +218,7 @@ func (f *forms) asynchronous() {
 		f.none("updates per second", "faults.drop_probability")
 		return
 	case shared:
-		for i := range tau {
-			tau[i] = f.down[i] + f.compute[i] + f.latency[i]
-		}
-		rate, there := twin.Station(tau, m, f.wire[0]*8/1e6/capacity)
-		f.add("updates per second", rate, Exact, per(updatesOf, secondsOf))
-		f.add("staleness in updates", float64(m-1), Exact, per(ageOf, updatesOf))
-		f.add("uploads under way", there, Exact,
-			per(func(m *measurement, h int) float64 { return m.tally.rounds[h-1].uplinkS }, secondsOf))
-		f.none("joules an update", "network.shared")
+		f.sharedUploads(m, capacity)
 		return
 	case serves && !queues:
 		rate, _ := twin.Station(tau, m, sigma)
@@ -233,24 +227,15 @@ func (f *forms) asynchronous() {
 		f.none("joules an update", "federation.server_gflops")
 		return
 	}
-	holds, form := Exact, twin.Asynchronous{}
+	holds, form := f.responding(tau, m)
 	if queues {
-		holds = f.exponential()
-		if serves {
+		if holds = f.exponential(); serves {
 			holds = Approximate + "fixed server time"
 		}
 		q := twin.NewQueue(tau, probability, nil, m, sigma)
 		form = twin.Asynchronous{Rate: q.Rate, Staleness: q.Staleness, Each: make([]float64, n), Exact: true}
 		for i, p := range probability {
 			form.Each[i] = p * q.Rate
-		}
-	} else {
-		form = twin.NewAsynchronous(tau, m)
-		switch {
-		case !form.Exact:
-			holds = Asymptotic
-		case f.ratios(tau):
-			holds = Approximate + "fixed times in whole ratios"
 		}
 	}
 	f.add("updates per second", took*form.Rate, holds, per(updatesOf, secondsOf))
@@ -268,6 +253,33 @@ func (f *forms) asynchronous() {
 		f.add("joules an update", watts/form.Rate, holds, per(joulesOf, updatesOf))
 	}
 	f.byClass(form, tau, holds)
+}
+
+// sharedUploads adds the forms of m clients at work whose uploads share a link of a capacity in 10^6 bit/s.
+func (f *forms) sharedUploads(m int, capacity float64) {
+	before := make([]float64, len(f.laws)) // the seconds before an upload
+	for i := range before {
+		before[i] = f.down[i] + f.compute[i] + f.latency[i]
+	}
+	rate, there := twin.Station(before, m, f.wire[0]*8/1e6/capacity)
+	f.add("updates per second", rate, Exact, per(updatesOf, secondsOf))
+	f.add("staleness in updates", float64(m-1), Exact, per(ageOf, updatesOf))
+	f.add("uploads under way", there, Exact,
+		per(func(m *measurement, h int) float64 { return m.tally.rounds[h-1].uplinkS }, secondsOf))
+	f.none("joules an update", "network.shared")
+}
+
+// responding returns the form of m clients at work whose responses do not wait for each other.
+func (f *forms) responding(tau []float64, m int) (holds string, form twin.Asynchronous) {
+	form = twin.NewAsynchronous(tau, m)
+	switch {
+	case !form.Exact:
+		return Asymptotic, form
+	case f.ratios(tau):
+		return Approximate + "fixed times in whole ratios", form
+	default:
+		return Exact, form
+	}
 }
 
 // byClass adds the means over the clients of each class of a server without rounds.
@@ -362,7 +374,7 @@ func (f *forms) ratios(tau []float64) bool {
 // round adds the forms of a server with rounds.
 func (f *forms) round() {
 	s := f.s
-	fed, net, n := &s.Federation, &s.Network, len(f.laws)
+	fed, net := &s.Federation, &s.Network
 	traits := fed.Traits()
 	deadline := twin.Unbounded
 	if fed.DeadlineS > 0 && !traits.WaitsForAll {
@@ -381,11 +393,14 @@ func (f *forms) round() {
 	case !f.steady():
 		f.none("seconds a round", "network.jitter")
 		return
+	case traits.Asks:
+		f.none("seconds a round", "federation.protocol")
+		return
 	case !known:
 		f.none("seconds a round", "privacy.secure_aggregation")
 		return
 	case f.fails > 0 && !traits.WaitsForAll && fed.Retries > 0:
-		f.none("seconds a round", "federation.retries")
+		f.none("seconds a round", "federation.protocol_options.retries")
 		return
 	case server && (f.about.Work.Server == nil || f.about.Work.Server.Every != 0):
 		f.none("seconds a round", "federation.server_gflops")
@@ -413,24 +428,30 @@ func (f *forms) round() {
 			r.Laws[i].Mean /= took
 		}
 	}
+	f.lasting(&r, holds, server)
+}
+
+// lasting adds what is known of rounds whose length is known.
+func (f *forms) lasting(r *twin.Round, holds string, server bool) {
+	fed := &f.s.Federation
 	const fewest = 1e-12 // what is below comes of rounding
 	participants := r.Participants()
 	if participants < fewest {
 		participants = 0
 	}
-	seconds := deadline
+	seconds := r.Deadline
 	if fed.InForce() != protocols.Deadline {
 		seconds = r.Seconds()
 	}
 	if server {
 		w, speed := f.about.Work.Server, fed.ServerGFLOPS*1e9
-		least := r
+		least := *r
 		least.Least = max(1, r.Least)
 		seconds += (float64(w.Response*participants) + float64(w.Step*(1-least.Void()))) / speed
 	}
 	f.add("seconds a round", seconds, holds, per(secondsOf, one))
 	f.add("updates per second", participants/seconds, holds, per(updatesOf, secondsOf))
-	if !traits.WaitsForAll {
+	if !fed.Traits().WaitsForAll {
 		f.add("participants a round", participants, holds, per(updatesOf, one))
 		p := participants / float64(f.asked)
 		f.spread(float64(f.asked) * p * (1 - p))
@@ -452,9 +473,9 @@ func (f *forms) round() {
 		f.none("joules an update", "faults.drop_probability")
 	default:
 		joules := 0.0
-		for i := range n {
-			share := float64(f.asked) / float64(n)
-			joules += float64(f.idle[i]*seconds) + float64(share*f.attempt(i, deadline))
+		for i := range f.laws {
+			share := float64(f.asked) / float64(len(f.laws))
+			joules += float64(f.idle[i]*seconds) + float64(share*f.attempt(i, r.Deadline))
 		}
 		f.add("joules a round", joules, holds, per(joulesOf, one))
 		f.add("joules an update", joules/participants, holds, per(joulesOf, updatesOf))

@@ -3,6 +3,8 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"fedsim/clients"
 	"fedsim/config"
@@ -36,7 +38,8 @@ func modelDevices(s *clients.System, c *devices.Config) error {
 		})
 	}
 	if m == (devices.Behavior{}) {
-		return fmt.Errorf("device model %s sets nothing: must set one of Speed, Availability and Charging", c.Model)
+		return fmt.Errorf("device model %s sets nothing: must set one of Speed, Availability, Charging and Machine",
+			c.Model)
 	}
 	if m.Speed != nil {
 		s.Speed = combinedSpeed{c.Model, m.Speed, s.Speed, seen(func(m devices.Behavior) any { return m.Speed })}
@@ -52,6 +55,18 @@ func modelDevices(s *clients.System, c *devices.Config) error {
 					"\"daily\": there can be one plan"}
 		}
 		s.Charging = watchedCharging{m.Charging, seen(func(m devices.Behavior) any { return m.Charging })}
+	}
+	if m.Machine != nil {
+		heated := c.KPerW > 0
+		if s.Fleet != nil {
+			heated = slices.ContainsFunc(s.Fleet.Heat(c.HeatConfig),
+				func(h devices.HeatConfig) bool { return h.KPerW > 0 })
+		}
+		if heated {
+			return config.Problem{Key: "devices.model", Value: c.Model,
+				Want: "must be one without a Machine, beside heat (devices.heat.k_per_w): there can be one"}
+		}
+		s.Machine = watchedMachine{c.Model, m.Machine, seen(func(m devices.Behavior) any { return m.Machine })}
 	}
 	return nil
 }
@@ -78,7 +93,8 @@ func modelLinks(s *clients.System, c *network.Config) error {
 	}
 	s.Bandwidth = combinedBandwidth{c.Model, m, s.Bandwidth,
 		newWatch(fmt.Sprintf("link model %q", c.Model), s.Clients, start)}
-	return nil
+	modelChannel(s, c, started, start)
+	return modelCapacity(s, c, started, start)
 }
 
 // The next types combine a model with the traces of a run (nil: none). They panic at
@@ -93,7 +109,7 @@ type combinedSpeed struct {
 func (cs combinedSpeed) Speed(device int, at engine.Time) (factor float64, until engine.Time) {
 	factor, until = cs.of.Speed(device, at)
 	require(cs.name, "speed", factor, device, at, until)
-	cs.seen.note(device, call{"Speed", at, 0, factor, until})
+	cs.seen.note(device, call{method: "Speed", at: at, value: factor, until: until})
 	if cs.other != nil {
 		traced, next := cs.other.Speed(device, at)
 		factor, until = factor*traced, min(until, next)
@@ -115,7 +131,7 @@ type combinedAvailability struct {
 func (ca combinedAvailability) Available(device int, at engine.Time) (available bool, until engine.Time) {
 	available, until = ca.of.Available(device, at)
 	require(ca.name, "availability", 0, device, at, until)
-	ca.seen.note(device, call{"Available", at, 0, truth(available), until})
+	ca.seen.note(device, call{method: "Available", at: at, value: truth(available), until: until})
 	if ca.other == nil {
 		return available, until
 	}
@@ -146,7 +162,7 @@ type watchedCharging struct {
 
 func (w watchedCharging) PluggedIn(device int, at engine.Time) (plugged bool, change engine.Time) {
 	plugged, change = w.of.PluggedIn(device, at)
-	w.seen.note(device, call{"PluggedIn", at, 0, truth(plugged), change})
+	w.seen.note(device, call{method: "PluggedIn", at: at, value: truth(plugged), until: change})
 	return plugged, change
 }
 
@@ -154,6 +170,45 @@ func (w watchedCharging) checkAgain() error {
 	return w.seen.check(false, func(of any, device int, c *call) {
 		plugged, change := of.(devices.ChargingSchedule).PluggedIn(device, c.at)
 		c.value, c.until = truth(plugged), change
+	})
+}
+
+type watchedMachine struct {
+	name string
+	of   devices.Machine
+	seen *watch
+}
+
+func (w watchedMachine) Pace(device int, s devices.State, u devices.Use, at engine.Time) (speed, power float64,
+	until engine.Time) {
+	speed, power, until = w.of.Pace(device, s, u, at)
+	require(w.name, "speed", speed, device, at, until)
+	require(w.name, "power", power, device, at, until)
+	w.seen.note(device, call{method: "Pace", at: at, use: u, state: s, value: speed, other: power, until: until})
+	return speed, power, until
+}
+
+func (w watchedMachine) After(device int, s devices.State, u devices.Use, from, to engine.Time) devices.State {
+	after := w.of.After(device, s, u, from, to)
+	for _, x := range after {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			panic(fmt.Sprintf("model %s: the state of device %d at %v is %v: must be finite numbers", w.name, device,
+				to, after))
+		}
+	}
+	w.seen.note(device, call{method: "After", at: from, use: u, state: s, value: after[0], other: after[1], until: to})
+	return after
+}
+
+func (w watchedMachine) checkAgain() error {
+	return w.seen.check(true, func(of any, device int, c *call) {
+		m := of.(devices.Machine)
+		if c.method == "Pace" {
+			c.value, c.other, c.until = m.Pace(device, c.state, c.use, c.at)
+			return
+		}
+		after := m.After(device, c.state, c.use, c.at, c.until)
+		c.value, c.other = after[0], after[1]
 	})
 }
 
@@ -170,7 +225,7 @@ func (b combinedBandwidth) Downlink(device int, usual float64, at engine.Time) (
 	}
 	mbps, until = b.of.Downlink(device, usual, at)
 	require(b.name, "downlink", mbps, device, at, until)
-	b.seen.note(device, call{"Downlink", at, usual, mbps, until})
+	b.seen.note(device, call{method: "Downlink", at: at, usual: usual, value: mbps, until: until})
 	return mbps, min(until, next)
 }
 
@@ -181,7 +236,7 @@ func (b combinedBandwidth) Uplink(device int, usual float64, at engine.Time) (mb
 	}
 	mbps, until = b.of.Uplink(device, usual, at)
 	require(b.name, "uplink", mbps, device, at, until)
-	b.seen.note(device, call{"Uplink", at, usual, mbps, until})
+	b.seen.note(device, call{method: "Uplink", at: at, usual: usual, value: mbps, until: until})
 	return mbps, min(until, next)
 }
 

@@ -34,7 +34,7 @@ type beatOptions struct {
 func (o *beatOptions) Validate(c *config.Checker) {
 	c.Require(o.PeriodS > 0, "period_s", o.PeriodS, "must be positive")
 	c.OneOf("of", o.Of, "pace", "presence", "charging", "nothing", "wrong-pace", "wrong-time", "memory",
-		"memory-presence", "memory-charging")
+		"memory-presence", "memory-charging", "machine", "memory-machine")
 }
 
 // beat draws the length of the period of each device and begins it at time 0.
@@ -87,6 +87,27 @@ type wrong struct{ pace float64 }
 
 func (w wrong) Speed(_ int, at engine.Time) (float64, engine.Time) { return w.pace, at }
 
+// tired devices are half as fast, at a quarter of the power, once they have computed for two seconds.
+type tired struct{ power, after float64 }
+
+func (d tired) Pace(_ int, s devices.State, u devices.Use, at engine.Time) (float64, float64, engine.Time) {
+	switch {
+	case s[0] >= 2:
+		return 0.5, 0.25 + d.power, engine.Never
+	case !u.Computes():
+		return 1, 1, engine.Never
+	default:
+		return 1, 1, at.Add(max(1, engine.CeilSeconds(2-s[0])))
+	}
+}
+
+func (d tired) After(_ int, s devices.State, u devices.Use, from, to engine.Time) devices.State {
+	if u.Computes() {
+		s[0] += (to - from).Seconds() + d.after
+	}
+	return s
+}
+
 func init() {
 	options := func() config.Options { return &beatOptions{PeriodS: 1, Factor: 0.5, Of: "pace"} }
 	devices.RegisterModel(devices.ModelFactory{
@@ -109,6 +130,10 @@ func init() {
 				m.Speed = newCheat(s.Devices)
 			case "memory-presence":
 				m.Availability = newCheat(s.Devices)
+			case "machine":
+				m.Machine = tired{}
+			case "memory-machine":
+				m.Machine = newCheat(s.Devices)
 			case "memory-charging":
 				m.Charging = newCheat(s.Devices)
 			}
@@ -174,11 +199,34 @@ func TestModelsOfDevicesAndLinks(t *testing.T) {
 	}
 }
 
+// A Machine sees the work: devices slow down after two seconds of it, and draw less. Learning does not see it.
+func TestMachinesSeeTheWork(t *testing.T) {
+	usual, worn := lastOf(t), lastOf(t, beatingDevices, "devices.model_options.of=machine")
+	expect.That(t, worn.TimeS > 1.2*usual.TimeS && worn.Primal == usual.Primal && worn.EnergyJ < 1.5*usual.EnergyJ,
+		"%g s, %g J, without a Machine %g s, %g J", worn.TimeS, worn.EnergyJ, usual.TimeS, usual.EnergyJ)
+	for want, call := range map[string]func(devices.Machine){
+		"model x: power of device 3 at 1s is +Inf: must be in [0, 1e+12]": func(m devices.Machine) {
+			m.Pace(3, devices.State{2}, devices.Computing, engine.FromSeconds(1))
+		},
+		"model x: the state of device 3 at 1s is [NaN 0]: must be finite numbers": func(m devices.Machine) {
+			m.After(3, devices.State{}, devices.Computing, 0, engine.FromSeconds(1))
+		},
+	} {
+		func() {
+			defer func() { expect.That(t, recover() == want, "no panic with %q", want) }()
+			call(watchedMachine{"x", tired{math.Inf(1), math.NaN()}, newWatch("x", 4, nil)})
+		}()
+	}
+	_, err := gather(t.Context(), parse(t, slow, beatingDevices, "devices.model_options.of=machine",
+		"devices.heat.k_per_w=6", "devices.heat.j_per_k=100"), Options{Workers: 1})
+	expect.That(t, err != nil && strings.Contains(err.Error(), "without a Machine, beside heat"), "%v", err)
+}
+
 // The same bits for any number of workers and any queue, under every protocol, with
 // models of both and without rounds too.
 func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
 	for _, protocol := range []string{"wait-for-all", "deadline", "first", "asynchronous"} {
-		for _, of := range []string{"pace", "presence"} {
+		for _, of := range []string{"pace", "presence", "machine"} {
 			set := []string{beatingDevices, "devices.model_options.of=" + of, beatingLinks, "run.rounds=8",
 				"federation.protocol=" + protocol, "network.jitter=0.3", "faults.drop_probability=0.1",
 				"faults.drop_phase=uniform", "faults.on_return=resume", "methods.mocha.algorithm=async-mocha"}
@@ -186,7 +234,7 @@ func TestModelsHaveTheSameBitsAnywhere(t *testing.T) {
 				set = append(set, "federation.deadline_s=4")
 			}
 			if protocol == "first" {
-				set = append(set, "federation.clients_per_round=3", "federation.over_selection=1.5")
+				set = append(set, "federation.clients_per_round=3", "federation.protocol_options.over_selection=1.5")
 			}
 			var want results.Run
 			for i, o := range []Options{{Workers: 1, Queue: "sorted"}, {Workers: 1, Queue: "heap4"},

@@ -51,11 +51,12 @@ type Preparation struct {
 // that ends.
 type preparer struct {
 	*Preparation
-	ctx    context.Context
-	pool   *parallel.Pool
-	policy checkpoint.Policy                                         // of states that several processes share
-	saver  func(state string) (saver *checkpoint.Saver, shared bool) // see runner.stateSaver
-	memory float64                                                   // of the machine, in bytes; 0: not known
+	ctx     context.Context
+	pool    *parallel.Pool
+	workers int                                                       // of the pool before growFor
+	policy  checkpoint.Policy                                         // of states that several processes share
+	saver   func(state string) (saver *checkpoint.Saver, shared bool) // see runner.stateSaver
+	memory  float64                                                   // of the machine, in bytes; 0: not known
 
 	// Problems with external models, whose programs end with this call; the processes of them; and
 	// whether another program than before an interruption is accepted.
@@ -190,11 +191,13 @@ func (p *preparer) prepare(s *scenario.Settings) (*prepared, error) {
 	return problems.get(of, func() (*prepared, error) {
 		r := p.newReference(of)
 		made, err := parallel.Await(p.ctx, func() (*prepared, error) {
-			split, err := p.rowsOf(&of)
+			rows := of
+			rows.data = of.data.AnyMemory()
+			split, err := p.rowsOf(&rows)
 			if err != nil {
 				return nil, err
 			}
-			return r.solve(split)
+			return r.limited(split)
 		})
 		if err != nil {
 			return nil, err
@@ -283,7 +286,7 @@ func (p *preparer) divided(of data.Config) (*data.Split, error) {
 
 // forget drops the rows and the problem of a run that no other run needs.
 func (p *preparer) forget(s *scenario.Settings) {
-	p.splits.forget(s.Data)
+	p.splits.forget(s.Data.AnyMemory())
 	p.problems.forget(keyOf(s))
 }
 

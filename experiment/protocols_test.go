@@ -53,7 +53,8 @@ func TestProtocolOptions(t *testing.T) {
 		{"[methods.mocha]\nalgorithm = \"patient\"\n[methods.mb-sgd]\n[federation]\nprotocol_options.rounds = 4\n",
 			&patienceOptions{4}},
 		{"[methods.mocha]\n[federation]\nprotocol = \"patience\"\nprotocol_options.rounds = 6\n", &patienceOptions{6}},
-		{"[methods.mocha]\nprotocol = \"charged\"\n[methods.mb-sgd]\n[federation]\nprotocol = \"patience\"\n", nil},
+		{"[methods.mocha]\nprotocol = \"wait-for-all\"\n[methods.mb-sgd]\n[federation]\nprotocol = \"patience\"\n",
+			nil},
 	} {
 		s, err := scenario.Parse("x.toml", []byte(c.source), nil)
 		if err != nil {
@@ -79,8 +80,8 @@ func TestProtocolOptions(t *testing.T) {
 		own +
 			"[federation]\nprotocol_options.round = 1\n": "x.toml:5:1: " +
 			"unknown key federation.protocol_options.round: did you mean rounds?",
-		"[methods.mocha]\n[federation]\nprotocol_options.rounds = 1": `x.toml:3:1: federation.protocol_options has ` +
-			`no effect: protocol "wait-for-all" has no options`,
+		"[methods.mocha]\n[federation]\nprotocol_options.rounds = 1": `x.toml:3:27: ` +
+			`federation.protocol_options.rounds = 1: must be left out: no method has protocol patience`,
 	} {
 		_, err := scenario.Parse("x.toml", []byte(source), nil)
 		expect.That(t, err != nil && err.Error() == want, "%s\ngot  %v\nwant %s", source, err, want)

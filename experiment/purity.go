@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fedsim/clients"
+	"fedsim/devices"
 	"fedsim/engine"
 )
 
@@ -25,6 +26,11 @@ type call struct {
 	at           engine.Time
 	usual, value float64
 	until        engine.Time
+	// Of a Machine: the use and the state that it was asked about; the second value of its result, which is speed
+	// and power, or a state. Until is then the instant of that state.
+	use   devices.Use
+	state devices.State
+	other float64
 }
 
 // watch keeps calls of a model, by device. Several goroutines may note calls of different devices.
@@ -87,12 +93,13 @@ func (w *watch) check(back bool, ask func(of any, device int, c *call)) error {
 		for k := 0; k < len(list) && changes < mostChanges; k += step {
 			got := list[k]
 			ask(of, device, &got)
-			if math.Float64bits(got.value) != math.Float64bits(list[k].value) || got.until != list[k].until {
-				return fmt.Errorf("%s: %s(%d, %s) was %s in the run and %s when asked again in another order: "+
-					"a value must depend on seed, options, device and time alone (docs/extend.md)",
-					w.model, got.method, device, seconds(got.at), &list[k], &got)
+			if math.Float64bits(got.value) != math.Float64bits(list[k].value) || got.until != list[k].until ||
+				math.Float64bits(got.other) != math.Float64bits(list[k].other) {
+				return fmt.Errorf("%s: %s(%s) was %s in the run and %s when asked again in another order: "+
+					"a value must depend on seed, options, device and time alone%s (docs/extend.md)",
+					w.model, got.method, got.arguments(device), &list[k], &got, got.remedy())
 			}
-			if back {
+			if back && got.method != "Pace" && got.method != "After" {
 				changes += got.at / (got.until - got.at)
 			}
 		}
@@ -100,11 +107,36 @@ func (w *watch) check(back bool, ask func(of any, device int, c *call)) error {
 	return nil
 }
 
+// arguments describes those of a call.
+func (c *call) arguments(device int) string {
+	if c.method == "Pace" || c.method == "After" {
+		return fmt.Sprintf("%d, %v, use %d, %s", device, c.state, c.use, seconds(c.at))
+	}
+	return fmt.Sprintf("%d, %s", device, seconds(c.at))
+}
+
+// remedy says how a value may depend on work.
+func (c *call) remedy() string {
+	switch c.method {
+	case "Speed":
+		return ". What depends on work is a devices.Machine"
+	case "Pace", "After":
+		return ", and the state that it is given"
+	default:
+		return ""
+	}
+}
+
 // String describes the result of a call.
 func (c *call) String() string {
 	value := fmt.Sprint(c.value)
-	if c.method == "Available" || c.method == "PluggedIn" {
+	switch c.method {
+	case "Available", "PluggedIn":
 		value = fmt.Sprint(c.value == 1)
+	case "Pace":
+		value = fmt.Sprintf("speed %v and power %v", c.value, c.other)
+	case "After":
+		value = fmt.Sprintf("state [%v %v]", c.value, c.other)
 	}
 	return value + " until " + seconds(c.until)
 }
@@ -127,7 +159,7 @@ func truth(is bool) float64 {
 // CheckModels reports a model of devices or links of a run that has ended whose values depend on more than seed,
 // options, device and time.
 func CheckModels(s *clients.System) error {
-	for _, of := range []any{s.Speed, s.Availability, s.Charging, s.Bandwidth} {
+	for _, of := range []any{s.Speed, s.Availability, s.Charging, s.Machine, s.Bandwidth, s.Capacity, s.Channel} {
 		if m, ok := of.(interface{ checkAgain() error }); ok {
 			if err := m.checkAgain(); err != nil {
 				return err

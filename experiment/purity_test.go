@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 
+	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/internal/tools/expect"
 )
@@ -34,6 +35,15 @@ func (c *cheat) Speed(device int, at engine.Time) (float64, engine.Time) {
 	return 0.5, engine.Never
 }
 
+func (c *cheat) Pace(device int, _ devices.State, _ devices.Use, at engine.Time) (float64, float64, engine.Time) {
+	factor, until := c.Speed(device, at)
+	return factor, 1, until
+}
+
+func (c *cheat) After(_ int, s devices.State, _ devices.Use, _, _ engine.Time) devices.State {
+	return s
+}
+
 func (c *cheat) Available(device int, at engine.Time) (bool, engine.Time) {
 	hot, until := c.hot(device, at)
 	return !hot || c.calls[device]%2 == 0, until
@@ -55,7 +65,8 @@ func (c *cheat) Uplink(device int, usual float64, at engine.Time) (float64, engi
 // A model whose values depend on earlier calls ends its run with an error that shows two of them.
 func TestModelsThatRememberCallsAreRefused(t *testing.T) {
 	const again = ` when asked again in another order: a value must depend on seed, options, ` +
-		`device and time alone \(docs/extend\.md\)$`
+		`device and time alone(\. What depends on work is a devices\.Machine|, and the state that it is given)? ` +
+		`\(docs/extend\.md\)$`
 	for want, set := range map[string][]string{
 		`device model "beat": Speed\(\d+, [\d.e-]+ s\) was 0\.5 until never in the run and 1 until [\d.]+ ` +
 			`s`: {beatingDevices, "devices.model_options.of=memory"},
@@ -64,6 +75,8 @@ func TestModelsThatRememberCallsAreRefused(t *testing.T) {
 		`device model "beat": PluggedIn\(\d+, [\d.]+ s\) was (true|false) until [\d.]+ s in the run and (true|false) ` +
 			`until`: {beatingDevices, "devices.model_options.of=memory-charging", "devices.battery.wh=0.001",
 			"devices.charging.watts=1"},
+		`device model "beat": Pace\(\d+, \[0 0\], use 2, [\d.e-]+ s\) was speed (0\.5|1) and power 1 until .* in the ` +
+			`run and speed (0\.5|1) and power 1 until`: {beatingDevices, "devices.model_options.of=memory-machine"},
 		`link model "beat": (Down|Up)link\(\d+, [\d.]+ s\) was 0\.00\d+ until never in the run and 0\.0\d+ until ` +
 			`[\d.]+ s`: {beatingLinks, "network.model_options.of=memory"},
 	} {

@@ -44,7 +44,7 @@ func recordingKeyOf(run *scenario.RunSpec) recordingKey {
 	key := recordingKey{problem: keyOf(&run.Settings), algorithm: run.Algorithm,
 		options: fmt.Sprintf("%+v", run.Options), seed: run.System}
 	if f := &run.Settings.Federation; f.Traits().DrawnSteps != nil {
-		key.limits = fmt.Sprintf("%s %g %g %+v", f.Protocol, f.StepsLow, f.StepsHigh, f.ProtocolOptions)
+		key.limits = fmt.Sprintf("%s %+v", f.Protocol, f.ProtocolOptions)
 	}
 	return key
 }

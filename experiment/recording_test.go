@@ -123,7 +123,7 @@ func TestRunsOfLocalStepsEqualComputedOnes(t *testing.T) {
 				weights = ""
 			}
 			scenario += fmt.Sprintf("[methods.%s]\nprotocol = \"wait-for-all\"\n[methods.%s.options]\nepochs = 4\n"+
-				"schedule = \"inverse-sqrt\"\nschedule_rounds = 1\n%s\n", method, method, weights)
+				"schedule = \"inverse-sqrt\"\nschedule_options.rounds = 1\n%s\n", method, method, weights)
 		}
 		want, got := collect(t, scenario, 1, 0), collect(t, scenario, 2, mostRecorded)
 		for i := range want {
@@ -142,7 +142,7 @@ clients = 5
 features = 6
 [federation]
 protocol = "charged"
-steps_low = 0.3
+protocol_options.steps_low = 0.3
 [run]
 rounds = 12
 seeds = [1, 2]
@@ -156,7 +156,10 @@ options.batch = 0
 options.batch = 0
 [[experiment]]
 name = "costs"
-sweep = { "federation.cost" = ["authors", "relative", "physical"], "faults.drop_probability" = [0, 0.3], "federation.steps_high" = [0.6, 1] }
+[experiment.sweep]
+"federation.cost" = ["authors", "relative", "physical"]
+"faults.drop_probability" = [0, 0.3]
+"federation.protocol_options.steps_high" = [0.6, 1]
 `
 	r, keys, alone := newRunner(t.Context(), nil, Options{}, mostRecorded), map[recordingKey]int{}, 0
 	for _, j := range scenarioOf(t, scenario).Experiments[0].Jobs {

@@ -76,7 +76,7 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 	}
 	o := p.programOptions(cfg, &of.data)
 	if o.Processes == 0 {
-		o.Processes = p.pool.Size()
+		o.Processes = p.workers
 	}
 	m, err := p.models.get(modelKey{of.data, cfg.Command, cfg.TimeoutS, o.Processes},
 		func() (rooms.Model, error) { return p.others.Model(o, split) })
@@ -90,6 +90,28 @@ func (p *preparer) serve(of *problemKey, split *data.Split) (served, *data.Split
 	}
 	s := served{program: m, about: m.About()}
 	return s, split, p.sameProgram(cfg.Command, &s)
+}
+
+// growFor gives each process of an external model a worker more, unless there is one worker: while the
+// process answers one request, another worker prepares the next. Results are the same.
+func (r *runner) growFor(jobs []job) {
+	if r.prepare.workers == 1 || r.pool.Size() > r.prepare.workers {
+		return
+	}
+	most := 0
+	for i := range jobs {
+		cfg := &jobs[i].Candidates[0].Settings.Problem
+		switch {
+		case cfg.Model != mtl.ModelExternal:
+		case cfg.Processes == 0:
+			most = max(most, r.prepare.workers)
+		default:
+			most = max(most, cfg.Processes)
+		}
+	}
+	if most > 0 {
+		r.pool.Grow(most)
+	}
 }
 
 // programOptions returns the options of the program of a problem.

@@ -73,7 +73,7 @@ func TestFaultsOfModels(t *testing.T) {
 			"is not a field here: known are loss"},
 		{"gradient/loss/30", "failed in round 2: model twin: gradient of client 0: answers"},
 		{"gradient/cut/30", "failed in round 2: model twin: gradient of client 0: has cut off the file of w and g: " +
-			"it has 131072 bytes, must have 196608"},
+			"it has 131072 bytes, must have 262144"},
 		{"evaluate/exit/3",
 			"failed in round 1: model twin: evaluate of train rows of clients from 0 on: exited with status 7"},
 		{"evaluate/rows/3", "failed in round 1: model twin: evaluate of train rows of clients from 0 on: " +
@@ -286,7 +286,7 @@ func TestAnExternalModelBeyondTheMemory(t *testing.T) {
 	t.Parallel()
 	set := append(slices.Clone(withClasses), "run.rounds=1")
 	_, err := gather(t.Context(), parse(t, servedBy("", "-hidden=5000"), set...), Options{Memory: 9e5, Workers: 1})
-	want := "hello: answers with values = 50003: w and g of 1 processes take 0.000983 GB, and the machine has 0.0009 GB"
+	want := "hello: answers with values = 50003: w and g of 1 processes take 0.0021 GB, and the machine has 0.0009 GB"
 	expect.That(t, err != nil && strings.Contains(err.Error(), want), "got %v, want %s", err, want)
 }
 

@@ -24,15 +24,22 @@ type twin struct {
 	rows                      string // of the program, as JSON; empty: fedsim has the rows
 	idle                      bool   // gradients are not computed
 	means                     bool   // it reports no squared losses
+	mute                      bool   // it has no losses of rows
 	// it has metrics of its own: the share of right predictions, in per cent, and the part
 	metrics bool
 
-	file *os.File
-	w, g int64
-	at   int64 // the numbers of rows
-	data map[string]*twinPart
-	from *os.File
-	asks map[string]int
+	twinPlace
+	places []twinPlace
+	data   map[string]*twinPart
+	from   *os.File
+	asks   map[string]int
+}
+
+// twinPlace is where a request has w, the numbers of rows and the gradient.
+type twinPlace struct {
+	file     *os.File
+	w, g, at int64
+	byRow    int64
 }
 
 type twinPart struct {
@@ -46,13 +53,16 @@ type twinRequest struct {
 	Outputs  int    `json:"outputs"`
 	Client   int    `json:"client"`
 	Rows     int    `json:"rows"`
+	Weighted bool   `json:"weighted"`
 	Seed     uint64 `json:"seed"`
 	Part     string `json:"part"`
 	Clients  any    `json:"clients"`
-	File     struct {
+	Place    int    `json:"place"`
+	Files    []struct {
 		Path       string
 		Rows, W, G int64
-	} `json:"file"`
+		ByRow      int64 `json:"by_row"`
+	} `json:"files"`
 	Data *struct {
 		Path                    string
 		Train, Test, Validation *twinPart
@@ -70,6 +80,7 @@ func serveModel(arguments []string) {
 	flags.StringVar(&t.log, "log", "", "")
 	flags.BoolVar(&t.idle, "idle", false, "")
 	flags.BoolVar(&t.means, "means", false, "")
+	flags.BoolVar(&t.mute, "mute", false, "")
 	flags.BoolVar(&t.metrics, "metrics", false, "")
 	_ = flags.Parse(arguments)
 	if file, ok := strings.CutPrefix(t.mark, "@"); ok {
@@ -102,6 +113,9 @@ func serveModel(arguments []string) {
 }
 
 func (t *twin) answer(q *twinRequest) object {
+	if len(t.places) > 0 {
+		t.twinPlace = t.places[q.Place]
+	}
 	switch q.Op {
 	case "hello":
 		t.features, t.outputs = q.Features, q.Outputs
@@ -120,6 +134,9 @@ func (t *twin) answer(q *twinRequest) object {
 			t.features, t.outputs = 2, 2
 			about["values"], about["rows"] = t.values(), json.RawMessage(t.rows)
 		}
+		if !t.mute {
+			about["predictions"] = t.outputs
+		}
 		shape := func(name string, dims ...int) object { return object{"name": name, "shape": dims} }
 		about["shapes"] = []object{
 			shape("hidden.weight", t.hidden, t.features), shape("hidden.bias", t.hidden),
@@ -127,12 +144,15 @@ func (t *twin) answer(q *twinRequest) object {
 		}
 		return about
 	case "open":
-		var err error
-		if t.file, err = os.OpenFile(q.File.Path, os.O_RDWR, 0); err != nil {
-			return object{"error": err.Error()}
+		for _, f := range q.Files {
+			file, err := os.OpenFile(f.Path, os.O_RDWR, 0)
+			if err != nil {
+				return object{"error": err.Error()}
+			}
+			t.places = append(t.places, twinPlace{file, f.W, f.G, f.Rows, f.ByRow})
 		}
-		t.at, t.w, t.g = q.File.Rows, q.File.W, q.File.G
 		if q.Data != nil {
+			var err error
 			if t.from, err = os.Open(q.Data.Path); err != nil {
 				return object{"error": err.Error()}
 			}
@@ -148,9 +168,24 @@ func (t *twin) answer(q *twinRequest) object {
 		}
 		rows := make([]int32, q.Rows)
 		t.read(t.file, t.at, rows)
-		loss, g := t.gradient(q.Client, rows, t.weights())
+		var weights []float64
+		if q.Weighted {
+			weights = make([]float64, len(rows))
+			t.read(t.file, t.byRow, weights)
+		}
+		loss, g := t.gradient(q.Client, rows, weights, t.weights())
 		t.write(t.g, g)
 		return object{"loss": number(loss)}
+	case "losses":
+		w, rows := t.weights(), t.rowsOf(q.Part, q.Client)
+		var table []float64
+		for i := range rows {
+			x, y := t.row(q.Part, q.Client, i)
+			_, p := t.forward(x, w)
+			table = append(append(table, -math.Log(p[y]), float64(y)), p...)
+		}
+		t.write64(t.byRow, table)
+		return object{"rows": rows}
 	case "evaluate":
 		w := t.weights()
 		var rows []int
@@ -257,15 +292,21 @@ func (t *twin) forward(x, w []float64) (h, p []float64) {
 	return h, p
 }
 
-func (t *twin) gradient(client int, rows []int32, w []float64) (loss float64, g []float64) {
+// gradient returns the mean loss of rows, each times its weight, and its gradient; nil weights are 1.
+func (t *twin) gradient(client int, rows []int32, weights, w []float64) (loss float64, g []float64) {
 	d, n, c := t.features, t.hidden, t.outputs
 	g = make([]float64, len(w))
-	for _, i := range rows {
+	for k, i := range rows {
 		x, y := t.row("train", client, int(i))
 		h, p := t.forward(x, w)
-		loss -= math.Log(p[y])
+		weight := 1.0
+		if weights != nil {
+			weight = weights[k]
+		}
+		loss -= weight * math.Log(p[y])
 		p[y]--
 		for j := range p {
+			p[j] *= weight
 			g[n*(d+1)+c*n+j] += p[j]
 			for k := range h {
 				g[n*(d+1)+j*n+k] += p[j] * h[k]
@@ -291,12 +332,16 @@ func (t *twin) gradient(client int, rows []int32, w []float64) (loss float64, g 
 	return loss / float64(len(rows)), g
 }
 
-func (t *twin) measure(part string, client int, w []float64) (rows int, loss, square float64, wrong int) {
-	rows = 5
-	if t.from != nil {
-		rows = int(t.data[part].Rows[client])
+// rowsOf returns the rows of a client.
+func (t *twin) rowsOf(part string, client int) int {
+	if t.from == nil { // rows of the program
+		return 5
 	}
-	if rows == 0 {
+	return int(t.data[part].Rows[client])
+}
+
+func (t *twin) measure(part string, client int, w []float64) (rows int, loss, square float64, wrong int) {
+	if rows = t.rowsOf(part, client); rows == 0 {
 		return 0, 0, 0, 0
 	}
 	for i := range rows {
@@ -344,6 +389,16 @@ func (t *twin) write(at int64, x []float64) {
 	}
 }
 
+// write64 writes numbers to a byte of the file, whatever the type of the model.
+func (t *twin) write64(at int64, x []float64) {
+	for i, v := range x {
+		b := binary.NativeEndian.AppendUint64(nil, math.Float64bits(v))
+		if _, err := t.file.WriteAt(b, at+int64(i*len(b))); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // read reads numbers from a byte of a file.
 func (t *twin) read(f *os.File, at int64, into any) {
 	b := make([]byte, binary.Size(into))
@@ -382,7 +437,7 @@ func (t *twin) broken(q *twinRequest, text string) string {
 		}
 	case "scribble": // over all of its own file, and then the right answer
 		t.write(0, make([]float64, (int(t.g)+8*t.values())/8))
-		_, g := t.gradient(q.Client, []int32{0}, make([]float64, t.values()))
+		_, g := t.gradient(q.Client, []int32{0}, nil, make([]float64, t.values()))
 		t.write(t.g, g)
 	case "values":
 		return strings.Replace(text, `"values":`, `"values":12500000000,"x":`, 1)
@@ -406,6 +461,12 @@ func (t *twin) broken(q *twinRequest, text string) string {
 		return strings.Replace(text, `"better":"lower"`, `"better":"up"`, 1)
 	case "computed":
 		return strings.Replace(text, `"name":"auc"`, `"name":"error"`, 1)
+	case "table": // a target that is no class
+		t.write64(t.byRow+8, []float64{float64(t.outputs)})
+	case "more":
+		return strings.Replace(text, `"rows":`, `"rows":9`, 1)
+	case "shares":
+		t.write64(t.byRow+16, []float64{2})
 	case "few":
 		return `{"rows":[],"losses":[],"errors":[]}`
 	default:

@@ -47,10 +47,10 @@ func randomScenario(seed uint64) string {
 	case 1:
 		coupling = fmt.Sprintf("regularizer = \"independent\"\nlambda = %.3g", strength*between(0.02, 0.1))
 	}
-	federation, epochs := "protocol = \"charged\"\nsteps_low = 0.1\nsteps_high = 1.2", 0.0
+	federation, epochs := "protocol = \"charged\"\nprotocol_options = { steps_low = 0.1, steps_high = 1.2 }", 0.0
 	if s.IntN(3) == 0 {
 		// A clock cycle that some devices miss: transfers take about 50 ms each.
-		federation, epochs = "protocol = \"deadline\"\ndeadline_s = 0.2\nmargin = 0.1", between(0.2, 2)
+		federation, epochs = "protocol = \"deadline\"\ndeadline_s = 0.2\nprotocol_options.margin = 0.1", between(0.2, 2)
 	}
 	return fmt.Sprintf(`
 [problem]

@@ -375,7 +375,8 @@ func (r *runner) measureUnder(j *job, run scenario.RunSpec, best float64) (Trial
 	}
 	trial := Trial{Options: run.Tuned}
 	trial.wrong.count(out, j.Real)
-	x := results.Run{Rounds: out.Rounds, Metrics: out.Metrics, ReportLast: run.Settings.Run.LastEvaluations(false)}
+	x := results.Run{Rounds: out.Rounds, Metrics: out.Metrics,
+		Reporting: results.Reporting{ReportLast: run.Settings.Run.LastEvaluations(false)}}
 	if last, ok := x.Last(); ok {
 		metric, _ := x.Metric(j.Target.Metric)
 		trial.Rounds, trial.TimeS, trial.Last = last.Round, last.TimeS, x.AtEnd(&metric).Mean

@@ -10,6 +10,7 @@ import (
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/theory/twin"
 	"fedsim/internal/tools/expect"
+	"fedsim/internal/tools/racetest"
 )
 
 // equalTwins has devices of one class, with a log-normal computation of mean 10 s; mixedTwins has four of each of
@@ -72,6 +73,7 @@ func twinsOf(t *testing.T, text string, set ...string) Twin {
 // A setting of each form: the values are those of another program (internal/rooms/theory/twin/testdata), and the
 // simulation contradicts no exact one.
 func TestTwins(t *testing.T) {
+	racetest.Skip(t, "compares means of many runs; shorter tests run the same rounds in parallel")
 	const (
 		cohort, drop     = "federation.clients_per_round=", "faults.drop_probability="
 		first            = "federation.protocol=first"
@@ -80,7 +82,7 @@ func TestTwins(t *testing.T) {
 		exponentialFleet = "fleet.name=testdata/three-classes-exponential.toml"
 	)
 	exponential := []string{"overhead.compute_distribution=exponential"}
-	rounds := []string{"federation.protocol=deadline", "federation.fit_work=false"}
+	rounds := []string{"federation.protocol=deadline", "federation.protocol_options.fit_work=false"}
 	cell := []string{"federation.protocol=asynchronous", "methods.fedavg.algorithm=fedasync", "network.shared.cells=1",
 		"network.bytes_scale=1e6"}
 	for _, c := range []struct {
@@ -110,9 +112,10 @@ func TestTwins(t *testing.T) {
 			map[string]float64{"seconds a round": 59.9623276, "messages a round": 20 / 0.6}},
 		{"a cohort of three classes", mixedTwins, []string{cohort + "5", "federation.protocol=wait-for-all",
 			"methods.m.algorithm=fedavg"}, map[string]float64{"seconds a round": 53.8095907}},
-		{"first, drops", equalTwins, []string{first, cohort + "8", "federation.over_selection=1.5", drop + "0.5"},
+		{"first, drops", equalTwins, []string{first, cohort + "8", "federation.protocol_options.over_selection=1.5",
+			drop + "0.5"},
 			map[string]float64{"seconds a round": 29.3180115}},
-		{"first, deadline", equalTwins, []string{first, cohort + "8", "federation.over_selection=1.5",
+		{"first, deadline", equalTwins, []string{first, cohort + "8", "federation.protocol_options.over_selection=1.5",
 			"federation.deadline_s=10"},
 			map[string]float64{"seconds a round": 8.61134498, "participants a round": 7.33031148}},
 		{"deadline", equalTwins, append(rounds, "federation.deadline_s=15", "federation.min_reports=14", drop+"0.1"),
@@ -149,11 +152,13 @@ func TestTwins(t *testing.T) {
 
 // Settings without a form name the key that is the reason, and those whose form is not exact say why.
 func TestTwinsWithoutForm(t *testing.T) {
+	racetest.Skip(t, "compares means of many runs; shorter tests run the same rounds in parallel")
 	for _, c := range []struct {
 		text, set, quantity, want string
 	}{
 		{equalTwins, "federation.protocol=charged", "all", NoForm + "federation.protocol"},
-		{equalTwins, "federation.protocol=deadline federation.deadline_s=20", "all", NoForm + "federation.fit_work"},
+		{equalTwins, "federation.protocol=deadline federation.deadline_s=20", "all", NoForm +
+			"federation.protocol_options.fit_work"},
 		{equalTwins, "network.jitter=0.2", "seconds a round", NoForm + "network.jitter"},
 		{equalTwins, "faults.never=[1] federation.protocol=first", "all", NoForm + "faults.never"},
 		{equalTwins, "faults.drop_probability=0.1", "seconds a round", NoForm + "faults.drop_probability"},

@@ -2,7 +2,6 @@ package federation
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -24,12 +23,18 @@ const (
 // Accounts counts the outcomes of clients and of their updates, and for a Messenger those of its
 // messages outside of rounds.
 type Accounts struct {
-	server *Server
-	tally  tally
-	census census
-	part   []uint64 // bits of the clients whose updates the server took
-	used   int64    // updates that the server took
-	age    float64  // the sum of the staleness of those of the open round
+	setup     *Setup
+	clients   *clients.Clients
+	attempts  *attempts
+	journal   *journal
+	open      *OpenRound
+	reports   *reports   // nil: no plugin uses the history of clients
+	observers []Observer // those of the clients that observe the server, too
+	tally     tally
+	census    census
+	part      []uint64 // bits of the clients whose updates the server took
+	used      int64    // updates that the server took
+	age       float64  // the sum of the staleness of those of the open round
 	// the number of updates before the message to a client that is at work; nil: there are rounds
 	before  *roster.Column[int64]
 	flops   float64
@@ -43,6 +48,7 @@ type tally struct {
 	cohort, asked  int // clients that were asked, and those that the server wanted to ask
 	late           int // not responded when the round ended
 	refused        int // responded with partial work, which the server drops
+	more, canceled int // asked within the round, and stopped before they responded
 }
 
 // census counts the clients of all rounds.
@@ -64,15 +70,9 @@ func (c *census) add(t *tally) {
 	}
 }
 
-// countCohort counts the clients of the round that opens, some of which are available, and
-// those that the server wanted to ask.
-func (a *Accounts) countCohort(available, wanted int) {
-	f := a.server
-	cohort := available
-	if f.traits.WaitsForAll { // those that are not available now are asked later
-		cohort = len(f.open.asked)
-	}
-	a.tally.cohort, a.tally.asked = min(wanted, cohort+len(f.open.late)), wanted
+// countCohort counts the clients of the open round, and those that the server wanted to ask.
+func (a *Accounts) countCohort(cohort, wanted int) {
+	a.tally.cohort, a.tally.asked = min(wanted, cohort), wanted
 }
 
 // Accounts returns the accounts of the server.
@@ -80,12 +80,12 @@ func (s *Server) Accounts() *Accounts { return &s.accounts }
 
 // Asked notes for selectors and protocols that a client is asked, in the round of a number.
 func (a *Accounts) Asked(client, round int) {
-	a.server.reports.ask([]int32{int32(client)}, round, a.server.clients.Now())
+	a.reports.ask([]int32{int32(client)}, round, a.clients.Now())
 }
 
 // Responded notes likewise that its response has arrived.
 func (a *Accounts) Responded(client int) {
-	a.server.reports.respond(client, a.server.clients.Now())
+	a.reports.respond(client, a.clients.Now())
 }
 
 // Sent counts messages that ask for updates: so many were to be sent, and so many were.
@@ -98,31 +98,31 @@ func (a *Accounts) Sent(wanted, sent int) {
 // asked as many as it could.
 func (a *Accounts) Limit(could int) {
 	if a.tally.asked > 0 && a.tally.asked >= could {
-		a.tally.asked = a.server.selection.asked
+		_, a.tally.asked = a.setup.Config.Sizes(a.setup.Clients)
 	}
 }
 
 // Late counts a client whose response is late.
 func (a *Accounts) Late(client int) {
 	a.tally.late++
-	a.server.journal.note(ResponseLate, client, 0)
+	a.journal.note(ResponseLate, client, 0)
 }
 
 // Drop counts a client when it drops for the first time in this round. It reports whether it
 // did.
 func (a *Accounts) Drop(client int, why clients.Reason) (first bool) {
-	d := a.server.attempts.device(client)
+	d := a.attempts.device(client)
 	if first = !d.dropped; first {
 		d.dropped = true
 		a.tally.dropped++
-		a.server.journal.noteWhy(ClientDropped, client, why, 0)
+		a.journal.noteWhy(ClientDropped, client, why, 0)
 	}
 	return first
 }
 
 // Undrop lets Drop count a client again, unless a response to a round is expected of it.
 func (a *Accounts) Undrop(client int) {
-	if d := a.server.attempts.device(client); !d.chosen {
+	if d := a.attempts.device(client); !d.chosen {
 		d.dropped = false
 	}
 }
@@ -131,13 +131,13 @@ func (a *Accounts) Undrop(client int) {
 func (a *Accounts) Take(client int) {
 	a.tally.taken++
 	if a.part == nil {
-		a.part = make([]uint64, (a.server.setup.Clients+63)/64)
+		a.part = make([]uint64, (a.setup.Clients+63)/64)
 	}
 	a.part[client/64] |= 1 << (client % 64)
 	age := a.staleness(client)
 	a.age += age
 	a.used++
-	a.server.journal.note(UpdateTaken, client, age)
+	a.journal.note(UpdateTaken, client, age)
 	if a.updates != nil {
 		a.updates[client]++
 	}
@@ -149,12 +149,12 @@ func (a *Accounts) staleness(client int) float64 {
 	if a.before != nil {
 		return float64(a.used - *a.before.At(client))
 	}
-	return float64(a.server.open.Staleness(client))
+	return float64(a.open.Staleness(client))
 }
 
 // Idle returns how many clients never took part: the server took no update of them.
 func (a *Accounts) Idle() int {
-	n := a.server.setup.Clients
+	n := a.setup.Clients
 	for _, bits64 := range a.part {
 		n -= bits.OnesCount64(bits64)
 	}
@@ -164,33 +164,31 @@ func (a *Accounts) Idle() int {
 // Taken returns how many updates of the open round the server has taken.
 func (a *Accounts) Taken() int { return a.tally.taken }
 
-// close ends the counts of the open round, and returns its results without metrics.
+// close ends the counts of the open round, and returns its results without its number and metrics.
 func (a *Accounts) close() results.Round {
-	f := a.server
-	traffic := f.clients.Take()
+	traffic := a.clients.Take()
 	r := results.NewRound()
-	r.Round = f.round + 1
 	r.Participants, r.Dropped, r.Late = a.tally.taken, a.tally.dropped, a.tally.late+a.tally.refused
 	a.flops += traffic.FLOPs
 	r.FLOPs, r.BytesDown, r.BytesUp = traffic.FLOPs, traffic.BytesDown, traffic.BytesUp
-	if f.continuous != nil {
-		a.tally.cohort, a.tally.asked = f.wanted-f.continuous.free, f.wanted
-	}
 	if a.tally.taken > 0 {
 		r.Staleness = a.age / float64(a.tally.taken)
 	}
 	a.age = 0
+	if a.attempts.traits.Asks {
+		askingColumns.Set(&r, float64(a.tally.more), float64(a.tally.canceled))
+	}
 	a.census.add(&a.tally)
 	a.tally = tally{} // events between two rounds count for the second
-	f.clients.Batteries().AccountAll(f.clients.Now())
+	a.clients.Batteries().AccountAll(a.clients.Now())
 	return r
 }
 
 // spend adds the time and the energy to the results of a round. The energy between two rounds
 // counts for the second.
 func (a *Accounts) spend(r *results.Round) {
-	spent := a.server.clients.Batteries().Total().DrainedJ
-	r.TimeS, r.EnergyJ = a.server.clients.Now().Seconds(), spent-a.spent
+	spent := a.clients.Batteries().Total().DrainedJ
+	r.TimeS, r.EnergyJ = a.clients.Now().Seconds(), spent-a.spent
 	a.spent = spent
 	a.observe(r)
 }
@@ -204,35 +202,20 @@ func (a *Accounts) First() results.Round {
 
 // observe lets observers add to a round that ends.
 func (a *Accounts) observe(r *results.Round) {
-	for _, o := range a.server.observers {
-		o.EndRound(a.server.clients.Now(), r)
+	for _, o := range a.observers {
+		o.EndRound(a.clients.Now(), r)
 	}
-}
-
-// Facts returns the facts of a client besides its metrics, by the usual sizes of its
-// messages; Workload.CountUpdates must be set. No event and no random draw depends on it.
-func (a *Accounts) Facts(client int, down, up float64) results.ClientFacts {
-	c := a.server.clients
-	facts := results.ClientFacts{Class: c.Class(client), Updates: int(a.updates[client]), ComputeS: math.NaN(),
-		TransferS: math.NaN()}
-	if pass := a.server.estimates.pass(client); pass.FLOPs > 0 {
-		facts.ComputeS = c.UsualCompute(client, pass).Seconds()
-	}
-	if down > 0 || up > 0 {
-		facts.TransferS = c.UsualTransfers(client, down, up).Seconds()
-	}
-	return facts
 }
 
 // availability says that availability by traces did not change; empty if it did, and in a lazy population, which
 // does not follow it.
 func (a *Accounts) availability() string {
-	f, s := a.server, &a.server.setup
-	if s.Availability == nil || s.Lazy || f.clients.Changes() > 0 {
+	c, s := a.clients, a.setup
+	if s.Availability == nil || s.Lazy || c.Changes() > 0 {
 		return ""
 	}
 	text := "availability did not change: the run covers " +
-		results.TimeText(f.clients.Now().Seconds(), s.Config.Relative())
+		results.TimeText(c.Now().Seconds(), s.Config.Relative())
 	switch {
 	case s.MeanUp > 0:
 		text += ", an interval lasts " + results.HumanTime(s.MeanUp.Seconds())
@@ -241,7 +224,7 @@ func (a *Accounts) availability() string {
 	}
 	never := 0
 	for client := range s.Clients {
-		if !f.clients.Askable(client) {
+		if !c.Askable(client) {
 			never++
 		}
 	}
@@ -257,7 +240,7 @@ func (a *Accounts) Warnings() []results.Warning {
 	warn := func(about, format string, args ...any) {
 		all = append(all, results.Warning{About: about, Text: fmt.Sprintf(format, args...)})
 	}
-	c, cfg := &a.census, &a.server.setup.Config
+	c, cfg := &a.census, &a.setup.Config
 	rounds := len(c.cohorts)
 	if rounds == 0 {
 		return all
@@ -280,15 +263,15 @@ func (a *Accounts) Warnings() []results.Warning {
 	case float64(c.unused) > mostUnused*float64(rounds):
 		warn("unused", "%d of %d rounds were discarded: %s", c.unused, rounds, because)
 	}
-	if now, span := (a.server.clients.Now() - c.began).Seconds(),
-		a.server.setup.TraceSpan.Seconds(); now < leastCovered*span && !cfg.Relative() {
+	now, span := (a.clients.Now() - c.began).Seconds(), a.setup.TraceSpan.Seconds()
+	if now < leastCovered*span && !cfg.Relative() {
 		warn("trace", "the rounds cover %s of a trace of %s, less than %g %%: see devices.flops_scale and \"Time "+
 			"scale\" in docs/time.md#traces", results.HumanTime(now), results.HumanTime(span), leastCovered*100)
 	}
 	if text := a.availability(); text != "" {
 		warn("availability", "%s", text)
 	}
-	if share := a.server.clients.ComputeShare(); share < leastCompute && a.flops > 0 && !cfg.Relative() {
+	if share := a.clients.ComputeShare(); share < leastCompute && a.flops > 0 && !cfg.Relative() {
 		warn("computing", "computing is %.2g %% of the time: speeds of devices have no effect; "+
 			"devices.flops_scale stands for a larger model", 100*share)
 		all[len(all)-1].Note = true

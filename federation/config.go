@@ -45,31 +45,17 @@ const (
 
 // Config is the table [federation] of a scenario.
 type Config struct {
-	// when a round ends: "wait-for-all", "deadline", "charged" or "first" (at the first responses
-	// of an over-selected cohort). Under "asynchronous" the server takes each response on arrival,
-	// and a round in the results has as many responses as clients_per_round; so has one of
-	// "compass", which groups responses (docs/methods.md). Or a protocol of your own
-	// (docs/extend.md). Empty: each method has the one that it is made for, "wait-for-all" unless
-	// fedsim methods says another
+	// when a round ends: "wait-for-all", "deadline", "charged", "first" (at the first responses
+	// of an over-selected cohort) or "hedged" (as "first", with a backup for each client that takes
+	// long). Under "asynchronous" the server takes each response on arrival, and a round in the
+	// results has as many responses as clients_per_round; so has one of "compass", which groups
+	// responses (docs/methods.md). Or a protocol of your own (docs/extend.md). Empty: each method
+	// has the one that it is made for, "wait-for-all" unless fedsim methods says another
 	Protocol string `toml:"protocol"`
-	// length of the clock cycle in seconds; required by protocol "deadline". Protocol "first":
-	// maximum length of a round. A run fails at its start if no response can be that
+	// length of the clock cycle in seconds; required by protocol "deadline". Protocols "first" and
+	// "hedged": maximum length of a round. A run fails at its start if no response can be that
 	// fast: download, the least work and upload of the fastest device
 	DeadlineS float64 `toml:"deadline_s" absent:"0: no limit"`
-	// protocol "deadline": the clock cycle becomes this quantile of the response times of the last
-	// five rounds, without clients that fail; if a late response is the quantile, the cycle grows by
-	// half. 0: the cycle is always deadline_s
-	Quantile float64 `toml:"deadline_quantile"`
-	// protocol "deadline": a controller limits the steps of each client to those that fit into the
-	// clock cycle; false: clients do all the work of their method, and stragglers are late
-	Fit bool `toml:"fit_work"`
-	// relative safety margin on the upload time when a controller fits work into the clock cycle
-	Margin float64 `toml:"margin"`
-	// protocol "charged": fewest steps of a client in a round, as a share of those of steps_high
-	StepsLow float64 `toml:"steps_low"`
-	// protocol "charged": most steps of a client in a round, as a multiple of the rows of the
-	// smallest task; the round charges this many to every client
-	StepsHigh float64 `toml:"steps_high"`
 	// "eager" (every client has state from the start) or "lazy" (a client has state from when it is
 	// first asked on, so that there may be a billion of them; bench/README.md). Lazy needs
 	// run.mode = "timing", a cohort, and a selection by rejection; it has the rounds of eager, and
@@ -80,20 +66,14 @@ type Config struct {
 	// seconds
 	Cost string `toml:"cost"`
 	// size of the cohort of a round, drawn by selection: a number, or a share of the clients such as
-	// "10 %", rounded up. Protocol "first": responses that end a round; protocol "asynchronous":
-	// clients at work at a time
+	// "10 %", rounded up. Protocols "first" and "hedged": responses that end a round; protocol
+	// "asynchronous": clients at work at a time
 	Clients config.Amount `toml:"clients_per_round" absent:"0: all"`
 	// how the cohort is drawn from the available clients: "uniform", or another that fedsim
 	// methods lists (docs/methods.md#selection), or a selector of your own (docs/extend.md). Protocol
 	// "asynchronous": "uniform", or one by rejection. No effect when clients_per_round asks
 	// all clients
 	Selection string `toml:"selection"`
-	// protocol "first": size of the cohort as a multiple of the responses that end a round, at
-	// least 1; rounded up. With too few clients all are selected, and fewer responses end the round
-	Over float64 `toml:"over_selection"`
-	// protocols "deadline" and "first": how often in a round the server asks a client again after a
-	// failed attempt, at the time its response was due
-	Retries int `toml:"retries"`
 	// fewest responses that a round needs; with fewer the server discards all
 	MinReports int `toml:"min_reports"`
 	// an update with NaN or an infinity that the server is to take: "stop" (the run stalls, and
@@ -122,14 +102,35 @@ type Config struct {
 	// speed of the server in 1e9 FLOP/s
 	ServerGFLOPS float64 `toml:"server_gflops" absent:"0: unlimited, server work takes no time"`
 
-	// the options of the protocol, of "compass" or of one of your own
+	// the options of the protocol, and of those that methods have by themselves. An option of several
+	// protocols is given once
 	//
-	// ProtocolOptions is a pointer to the options struct of the protocol; nil without.
+	// ProtocolOptions is a pointer to the options struct of the protocol; nil without. See SetOptions.
 	ProtocolOptions any `toml:"protocol_options"`
+	Shared          `toml:"-"`
 	// the options of the selector: docs/methods.md#selection has those of fedsim's own
 	//
 	// SelectionOptions is a pointer to the options struct of the selector; nil without.
 	SelectionOptions any `toml:"selection_options"`
+}
+
+// Shared is what a protocol tells the server by its options: see ProtocolFactory.Apply.
+type Shared struct {
+	Quantile            float64 // of response times, which the length of a round becomes; 0: none
+	Fit                 bool    // the work of a client is limited to what fits into deadline_s
+	Margin              float64 // of the uplink, as a share, when work is fitted
+	StepsLow, StepsHigh float64 // limits of drawn work: a share of StepsHigh, and passes over the smallest task
+	Over                float64 // clients that a round asks, as a multiple of the responses that it needs
+	Retries             int     // how often a round asks a client again
+}
+
+// SetOptions sets the options of the protocol in force, a pointer to its options struct or nil, and
+// what they tell the server.
+func (cfg *Config) SetOptions(o any) {
+	cfg.ProtocolOptions, cfg.Shared = o, Defaults().Shared
+	if f, _ := LookupProtocol(cfg.InForce()); f.Apply != nil && o != nil {
+		f.Apply(o.(config.Options), &cfg.Shared)
+	}
 }
 
 // The values of federation.population.
@@ -147,9 +148,8 @@ func (cfg *Config) Relative() bool { return cfg.Cost == Relative || cfg.Cost == 
 // Defaults returns the table's defaults.
 func Defaults() Config {
 	return Config{
-		Population: Eager, StepsLow: 0.1, StepsHigh: 1, Cost: Physical,
-		Fit: true, Selection: "uniform", Over: 1, NonFinite: StopRun, Late: Drop,
-		Partial: Keep, DetectS: 60,
+		Population: Eager, Cost: Physical, Selection: "uniform", NonFinite: StopRun, Late: Drop,
+		Partial: Keep, DetectS: 60, Shared: Shared{Fit: true, StepsLow: 0.1, StepsHigh: 1, Over: 1},
 	}
 }
 
@@ -157,9 +157,6 @@ func Defaults() Config {
 // many devices are asked for them.
 func (cfg *Config) Sizes(devices int) (answers, asked int) {
 	answers = cfg.clients(devices)
-	if !cfg.uses("over_selection") {
-		return answers, answers
-	}
 	asked = min(devices, int(math.Ceil(cfg.Over*float64(answers))))
 	return min(answers, int(math.Ceil(float64(asked)/cfg.Over))), asked
 }
@@ -189,23 +186,25 @@ func (cfg *Config) Validate(c *config.Checker) {
 	if factory, _ := LookupProtocol(cfg.InForce()); factory.Validate != nil {
 		factory.Validate(cfg, c)
 	}
-	c.Require(cfg.Margin >= 0 && cfg.Margin <= 10, "margin", cfg.Margin, "must be in [0, 10]")
-	c.Require(cfg.StepsLow > 0 && cfg.StepsLow <= 1, "steps_low", cfg.StepsLow,
-		"must be in (0, 1]: a share of the steps of steps_high")
-	c.Require(cfg.StepsHigh > 0 && cfg.StepsHigh <= 1e6, "steps_high", cfg.StepsHigh, "must be in (0, 1e6]")
 	cfg.validatePolicies(c)
 	c.Require(cfg.ServerGFLOPS >= 0 && cfg.ServerGFLOPS <= 1e12, "server_gflops", cfg.ServerGFLOPS,
 		"must be in [0, 1e12]")
 }
 
 func (cfg *Config) validatePolicies(c *config.Checker) {
-	c.Require(cfg.Quantile >= 0 && cfg.Quantile <= 1, "deadline_quantile", cfg.Quantile, "must be in [0, 1]")
 	cfg.validateSelection(c)
 	if o, decoded := cfg.ProtocolOptions.(config.Options); decoded {
 		o.Validate(c.In("protocol_options"))
 	}
-	c.Require(cfg.Over >= 1 && cfg.Over <= 1e6, "over_selection", cfg.Over, "must be in [1, 1e6]")
-	c.Require(cfg.Retries >= 0 && cfg.Retries <= 1000, "retries", cfg.Retries, "must be in [0, 1000]")
+	if cfg.Traits().Asks {
+		must := func(ok bool, key string, value any, want string) {
+			c.Require(ok, key, value,
+				fmt.Sprintf("must be %s under protocol %q, which asks clients within a round", want, cfg.Protocol))
+		}
+		must(cfg.Cost != Authors, "cost", cfg.Cost, `"physical" or "relative"`)
+		must(!cfg.Lazy(), "population", cfg.Population, `"eager"`)
+		must(cfg.PartialShare == 0, "partial_share", cfg.PartialShare, "0")
+	}
 	c.Require(cfg.MinReports >= 0, "min_reports", cfg.MinReports, "must not be negative")
 	c.Require(cfg.MinAvailable >= 0, "min_available", cfg.MinAvailable, "must not be negative")
 	c.OneOf("nonfinite", cfg.NonFinite, StopRun, TakeUpdate)
@@ -248,10 +247,7 @@ func (cfg *Config) ValidateUse(c *config.Checker, inForce []string) {
 		}
 		c.Require(!set || used, key, value, "must be left out: only "+users+" a use for it")
 	}
-	use("deadline_quantile", cfg.Quantile, cfg.Quantile != 0)
 	use("selection", cfg.Selection, cfg.Selection != Defaults().Selection)
-	use("over_selection", cfg.Over, cfg.Over != 1)
-	use("retries", cfg.Retries, cfg.Retries != 0)
 	use("min_reports", cfg.MinReports, cfg.MinReports != 0)
 	use("late", cfg.Late, cfg.Late != Drop)
 }

@@ -6,6 +6,7 @@ import (
 
 	"fedsim/engine"
 	"fedsim/internal/tools/rng"
+	"fedsim/internal/tools/roster"
 )
 
 // continuous is a server without rounds: it takes every response when it arrives, and asks
@@ -25,6 +26,23 @@ type continuous struct {
 	queues    [][]int64 // by client, the updates before each task that waits there
 }
 
+func newContinuous(f *Server) *continuous {
+	c := &continuous{server: f, driver: f.driver.(Continuous)}
+	f.accounts.before = roster.NewColumn[int64](f.clients.Roster(), nil)
+	if f.traits.Queues {
+		c.router, c.queues = f.protocol.(Router), make([][]int64, f.setup.Clients)
+	}
+	if f.traits.Groups {
+		c.grouper = f.protocol.(Grouper)
+	}
+	if !f.setup.Lazy { // otherwise choose does
+		for client := range f.setup.Clients {
+			f.clients.SetNumber(client, -1)
+		}
+	}
+	return c
+}
+
 // open opens a round of a run without rounds: a part of it in the results.
 func (c *continuous) open() {
 	f := c.server
@@ -42,7 +60,7 @@ func (c *continuous) open() {
 		return
 	}
 	asked := f.Select()
-	f.reports.ask(asked, f.round, f.clients.Now())
+	f.accounts.reports.ask(asked, f.round, f.clients.Now())
 	for _, client := range asked {
 		c.askIfIdle(int(client))
 	}
@@ -208,7 +226,7 @@ func (c *continuous) stopObsolete() {
 func (c *continuous) stop(client int) {
 	f := c.server
 	c.unsolved = slices.DeleteFunc(c.unsolved, func(of int32) bool { return int(of) == client })
-	f.attempts.end(client, true)
+	reactions{f}.end(client, true)
 	f.clients.Release(client)
 	f.attempts.device(client).chosen = false
 	if c.askable(client) {

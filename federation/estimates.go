@@ -2,6 +2,7 @@ package federation
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -89,7 +90,7 @@ func (e *estimates) stepsWithin(client int, length engine.Time, margin float64) 
 		short := c.State(client).Downlink.Seconds() + float64(c.ExpectedUplink(client, bytesUp).Seconds()*(1+margin))
 		left = (left - float64((rounds-1)*short)) / rounds
 	}
-	flops, most := c.FLOPsWithin(client, left), 0.0
+	flops, most := c.FLOPsWithin(client, down, left), 0.0
 	if e.work.Within == nil {
 		most = flops / e.work.StepFLOPs
 	} else {
@@ -101,8 +102,23 @@ func (e *estimates) stepsWithin(client int, length engine.Time, margin float64) 
 	return float64(sort.Search(int(min(most, Unlimited)), func(n int) bool {
 		w := e.of(client, n+1)
 		w.FLOPs += e.work.MessageFLOPs
-		return !c.Within(client, w, left)
+		return !c.Within(client, w, down, left)
 	}))
+}
+
+// Facts returns the facts of a client besides its metrics, by the usual sizes of its
+// messages; Workload.CountUpdates must be set. No event and no random draw depends on it.
+func (s *Server) Facts(client int, down, up float64) results.ClientFacts {
+	c := s.clients
+	facts := results.ClientFacts{Class: c.Class(client), Updates: int(s.accounts.updates[client]),
+		ComputeS: math.NaN(), TransferS: math.NaN()}
+	if pass := s.estimates.pass(client); pass.FLOPs > 0 {
+		facts.ComputeS = c.UsualCompute(client, pass).Seconds()
+	}
+	if down > 0 || up > 0 {
+		facts.TransferS = c.UsualTransfers(client, down, up).Seconds()
+	}
+	return facts
 }
 
 // chargeAuthors charges every device of the round as the authors' drivers do: 8, 6 or 4
@@ -177,7 +193,8 @@ func (s *Server) CheckDeadline(leastBytes float64) error {
 // that fits its work into the clock cycle does at least one step, and leaves time for an
 // uplink at its link's usual speed and the mean waits. The server sees a response at a poll.
 func (e *estimates) shortest(client int, leastBytes float64) engine.Time {
-	steady := e.setup.Network.Jitter == 0 && e.setup.Bandwidth == nil && e.setup.Network.HubSize == 0
+	steady := e.setup.Network.Jitter == 0 && e.setup.Bandwidth == nil && e.setup.Channel == nil &&
+		e.setup.Network.HubSize == 0
 	var least engine.Time
 	if steady {
 		least = e.clients.ExpectedDownlink(client, leastBytes)
@@ -187,7 +204,7 @@ func (e *estimates) shortest(client int, leastBytes float64) engine.Time {
 		_, bytesUp := e.work.Bytes(client)
 		up := e.clients.ExpectedUplink(client, bytesUp).Seconds() * (1 + e.setup.Config.Margin)
 		least = least.Add(engine.FromSeconds(up))
-		if e.setup.Speed == nil {
+		if e.setup.Speed == nil && e.setup.Machine == nil {
 			least = least.Add(e.clients.Fleet().ComputeTime(client, e.of(client, 1))).Add(e.clients.Launch(client))
 		}
 		least = least.Add(e.clients.MeanPollWait()).Add(e.clients.MeanLaunchWait()) - rounding

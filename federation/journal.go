@@ -11,16 +11,18 @@ type Journal interface{ Note(Entry) }
 
 // Entry is an entry of the journal.
 type Entry struct {
-	Kind     EntryKind
-	Device   int32            // engine.Server for entries of the server
-	Round    int32            // the open round, from 1 on; between two rounds, the next
-	Activity clients.Activity // of an ActivitySpan
-	Cut      bool             // of an ActivitySpan: the activity continues
-	Why      clients.Reason   // of AttemptFailed and ClientDropped
-	Began    engine.Time      // of an ActivitySpan: when the activity did
-	From, To engine.Time      // the same instant for all but an ActivitySpan
-	Amount   float64          // see the kinds
-	Overhead float64          // of an ActivitySpan of computing: see clients.Entry
+	Kind      EntryKind
+	Device    int32            // engine.Server for entries of the server
+	Round     int32            // the open round, from 1 on; between two rounds, the next
+	Activity  clients.Activity // of an ActivitySpan
+	Cut       bool             // of an ActivitySpan: the activity continues
+	Why       clients.Reason   // of AttemptFailed and ClientDropped
+	Began     engine.Time      // of an ActivitySpan: when the activity did
+	From, To  engine.Time      // the same instant for all but an ActivitySpan
+	Amount    float64          // see the kinds
+	Overhead  float64          // of an ActivitySpan of computing: see clients.Entry
+	Throttled engine.Time      // likewise
+	Shared    engine.Time      // of an ActivitySpan of a transfer: see clients.Entry
 }
 
 // EntryKind is the kind of an entry.
@@ -88,7 +90,7 @@ func (j *journal) Note(e clients.Entry) {
 	j.to.Note(Entry{
 		Kind: kind, Device: e.Client, Round: int32(*j.round + 1),
 		Activity: e.Activity, Cut: e.Cut, Why: e.Why, Began: e.Began, From: e.From, To: e.To, Amount: e.Amount,
-		Overhead: e.Overhead,
+		Overhead: e.Overhead, Throttled: e.Throttled, Shared: e.Shared,
 	})
 }
 

@@ -20,7 +20,7 @@ type Observer interface {
 
 // Spent reports whether an observer has spent its budget.
 func (s *Server) Spent() bool {
-	for _, o := range s.observers {
+	for _, o := range s.accounts.observers {
 		if o.Spent() {
 			return true
 		}

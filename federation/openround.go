@@ -19,9 +19,11 @@ type OpenRound struct {
 	received    int
 	outstanding int
 	expected    engine.Time
-	timed       bool // EndAt was called
-	enough      bool // the server takes the responses of the round that closes
-	played      bool // Open was called, and Account was not
+	ends, wakes engine.Time // of EndAt and WakeAt; engine.Never: none
+	timed       bool        // EndAt was called
+	enough      bool        // the server takes the responses of the round that closes
+	played      bool        // Open was called, and Account was not
+	asking
 }
 
 // Number returns how many rounds there were before this one, over all outer iterations.
@@ -69,11 +71,11 @@ func (r *OpenRound) Sharing() bool { return r.server.clients.Sharing() }
 // History returns the server's record of a client's earlier rounds. The protocol's
 // factory must declare History.
 func (r *OpenRound) History(client int32) History {
-	if r.server.reports == nil {
+	if r.server.accounts.reports == nil {
 		panic(fmt.Sprintf("federation: protocol %s calls Round.History and does not declare History in its factory",
 			r.server.setup.Config.Protocol))
 	}
-	return r.server.reports.of(int(client))
+	return r.server.accounts.reports.of(int(client))
 }
 
 // MinRows returns the rows of the smallest task.
@@ -92,11 +94,11 @@ func (r *OpenRound) StepsWithin(client int, length engine.Time, margin float64) 
 	return r.server.estimates.stepsWithin(client, length, margin)
 }
 
-// EndAt ends the round at an instant, behind what else happens then. It is called at
-// most once in a round.
+// EndAt ends the round at an instant, behind what else happens then, in place of the instant of the
+// last call.
 func (r *OpenRound) EndAt(at engine.Time) {
-	r.timed = true
-	r.server.clients.SetServerTimer(max(at, r.Now())) // no client may be expected
+	r.timed, r.ends = true, max(at, r.Now()) // no client may be expected
+	r.setTimer()
 }
 
 // StepsOf returns how many steps of the method so many mini-batches of a client are.
@@ -107,12 +109,53 @@ func (r *OpenRound) StepsOf(client, batches int) float64 {
 	return float64(batches)
 }
 
-// WakeAt calls Grouper.Gather for engine.Server at an instant, behind what else happens then, in
-// place of the instant of the last call; engine.Never: not at all.
+// WakeAt calls Waker.Wake at an instant, behind responses of that instant and before EndAt of it, in place
+// of the instant of the last call; engine.Never: not at all. Under a Grouper it calls Gather for
+// engine.Server.
 func (r *OpenRound) WakeAt(at engine.Time) {
+	if _, wakes := r.server.protocol.(Waker); !wakes && r.server.continuous == nil {
+		panic(fmt.Sprintf("federation: protocol %s calls OpenRound.WakeAt and is no Waker",
+			r.server.setup.Config.Protocol))
+	}
+	r.wakes = at
+	r.setTimer()
+}
+
+// setTimer sets the timer of the server to the next instant of EndAt and WakeAt.
+func (r *OpenRound) setTimer() {
 	r.server.clients.StopServerTimer()
-	if at < engine.Never {
-		r.server.clients.SetServerTimer(at)
+	if at := min(r.ends, r.wakes); at < engine.Never {
+		r.server.clients.SetServerTimer(max(at, r.Now()))
+	}
+}
+
+// timeout hears that the timer of the server has run out.
+func (r *OpenRound) timeout() {
+	now, s := r.Now(), r.server
+	if r.wakes <= now {
+		r.wakes = engine.Never
+		if s.continuous != nil {
+			s.continuous.gather(engine.Server, false)
+			return
+		}
+		if s.protocol.(Waker).Wake(r); !r.ended {
+			r.checkExhausted()
+		}
+		if r.ended {
+			return
+		}
+	}
+	if r.ends <= now {
+		r.End()
+		return
+	}
+	r.setTimer()
+}
+
+// checkExhausted calls the protocol when no further response can arrive in the round.
+func (r *OpenRound) checkExhausted() {
+	if r.outstanding <= 0 {
+		r.server.protocol.Exhausted(r)
 	}
 }
 
@@ -125,4 +168,6 @@ func (r *OpenRound) End() {
 // reset forgets the events of the round before.
 func (r *OpenRound) reset() {
 	r.received, r.outstanding, r.expected, r.timed = 0, 0, 0, false
+	r.ends, r.wakes = engine.Never, engine.Never
+	r.owns, r.draws = false, 0
 }

@@ -36,7 +36,7 @@ func (cfg *Config) ValidatePartial(c *config.Checker) {
 }
 
 // Partial returns the partial work under federation.partial_share; nil: there is none.
-func (s *Server) Partial() *Partial { return s.partial }
+func (s *Server) Partial() *Partial { return s.attempts.partial }
 
 func newPartial(f *Server) *Partial {
 	s := &f.setup

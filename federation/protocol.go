@@ -32,6 +32,19 @@ type Protocol interface {
 	Close(r *OpenRound)
 }
 
+// Waker is a Protocol of rounds that acts at instants of its own.
+type Waker interface {
+	// Wake is called at the instant of OpenRound.WakeAt. It may end the round, or set other instants.
+	Wake(r *OpenRound)
+}
+
+// Noticer is a Protocol of rounds that hears of failures.
+type Noticer interface {
+	// Failed is called when the server no longer expects a response of a client, which was overdue, before
+	// Exhausted. It may end the round, or ask another client.
+	Failed(r *OpenRound, client int)
+}
+
 // Limiter is a Protocol that limits the work of clients.
 type Limiter interface {
 	// Steps returns how many steps of the method a client may do in the round that is
@@ -91,6 +104,9 @@ type Traits struct {
 	Groups bool
 	// Queues: the protocol is a Router. Continuous must be set, too.
 	Queues bool
+	// Asks: the protocol calls OpenRound.More, Ask, Expects and Cancel. There must be rounds that do not wait
+	// for all clients.
+	Asks bool
 	// LimitsWork: the protocol is a Limiter.
 	LimitsWork bool
 	// DrawnSteps returns the limit of a client in a round where it depends on nothing but the seed
@@ -113,9 +129,10 @@ type ProtocolFactory struct {
 	Summary   string                // one line for listings
 	Reference string                // where the protocol comes from; empty: nowhere in particular
 	Options   func() config.Options // a new struct holding the defaults of federation.protocol_options; nil: none
+	// Apply tells the server what it must know of the options; nil: nothing.
+	Apply func(config.Options, *Shared)
 	// Keys lists the keys of [federation] that have a use under the protocol, out of
-	// deadline_s, deadline_quantile, selection, over_selection, retries, min_reports and
-	// late.
+	// deadline_s, selection, min_reports and late.
 	Keys []string
 	// History is true when the protocol calls OpenRound.History. The server records nothing
 	// otherwise.
@@ -132,9 +149,28 @@ type ProtocolFactory struct {
 var protocols = registry.New[ProtocolFactory]("federation", "protocol")
 
 // RegisterProtocol makes a protocol known under its name. It is called from init
-// functions and panics on a factory that is incomplete or already known.
+// functions and panics on a factory that is incomplete or already known, and on an option that has
+// another default than that of the same name in another protocol, since both have one key.
 func RegisterProtocol(f ProtocolFactory) {
+	for _, name := range ProtocolNames() {
+		other, _ := LookupProtocol(name)
+		for _, a := range optionsOf(&f) {
+			for _, b := range optionsOf(&other) {
+				if a.Key == b.Key && (a.Type != b.Type || a.Default != b.Default) {
+					panic(fmt.Sprintf("federation: option %s of protocol %q differs from that of %q", a.Key, f.Name,
+						name))
+				}
+			}
+		}
+	}
 	protocols.Add(f.Name, f, f.Traits != nil && f.New != nil, "a name, traits and a constructor")
+}
+
+func optionsOf(f *ProtocolFactory) []config.Field {
+	if f.Options == nil {
+		return nil
+	}
+	return config.Fields(f.Options())
 }
 
 // LookupProtocol returns the protocol registered under a name.

@@ -119,14 +119,18 @@ func (s Started) Unplayed() Ended { return Ended(s) }
 // openCohort prepares the attempts of a cohort, lets the driver do the local work, and sends the
 // messages.
 func (s *Server) openCohort(of Cohort) {
-	s.open.asked, s.open.began, s.open.played = of.Clients, of.Began, true
-	s.reports.ask(of.Clients, s.round, s.clients.Now())
+	s.open.asked, s.open.began, s.open.played, s.open.bytes = of.Clients, of.Began, true, of.Bytes
+	s.accounts.reports.ask(of.Clients, s.round, s.clients.Now())
 	up, possible := s.openAttempts()
 	if !possible {
 		return
 	}
 	s.accounts.tally.dropped += len(s.open.asked) - up
-	s.accounts.countCohort(up, of.Wanted)
+	cohort := up
+	if s.traits.WaitsForAll { // those that are not available now are asked later
+		cohort = len(s.open.asked)
+	}
+	s.accounts.countCohort(cohort+len(s.open.late), of.Wanted)
 	for _, client := range s.open.asked {
 		if s.attempts.device(int(client)).dropped {
 			s.journal.noteWhy(ClientDropped, int(client), s.clients.WhyUnavailable(int(client)), 0)
@@ -188,7 +192,7 @@ func (s *Server) openAttempts() (up int, possible bool) {
 		if available {
 			up++
 		} else if depleted, charged := s.clients.Depleted(int(client)); s.traits.WaitsForAll && depleted && !charged {
-			s.attempts.stall(int(client), s.clients.Obstacle(int(client)).String())
+			s.supervisor.stallFor(int(client), s.clients.Obstacle(int(client)).String())
 			return up, false
 		}
 	}
@@ -243,7 +247,7 @@ func (s *Server) count(accept func() bool) {
 	s.clients.CloseGroup()
 	responses := 0
 	for _, client := range s.Listed() {
-		if s.attempts.device(int(client)).responded && !s.partial.drops(int(client)) {
+		if s.attempts.device(int(client)).responded && !s.attempts.partial.drops(int(client)) {
 			responses++
 		}
 	}
@@ -253,19 +257,23 @@ func (s *Server) count(accept func() bool) {
 // Listed returns the clients whose responses the open round takes, in order: those it
 // asked, and those that still owe one from before. It is valid until the next call.
 func (s *Server) Listed() []int32 {
-	if len(s.open.late) == 0 {
-		return s.open.asked
+	return s.open.listed()
+}
+
+// listed implements Server.Listed.
+func (r *OpenRound) listed() []int32 {
+	if len(r.late) == 0 {
+		return r.asked
 	}
-	s.open.merged = append(append(s.open.merged[:0], s.open.asked...), s.open.late...)
-	slices.Sort(s.open.merged)
-	return s.open.merged
+	r.merged = append(append(r.merged[:0], r.asked...), r.late...)
+	slices.Sort(r.merged)
+	return r.merged
 }
 
 // Takes reports whether the server takes a response of a client in the round that closes. It
 // is known after Play.
 func (s *Server) Takes(client int) bool {
-	d := s.attempts.device(client)
-	return d.chosen && d.responded && s.open.enough && !s.partial.drops(client)
+	return s.attempts.taken(client)
 }
 
 // Ended is a round that takes no further responses.
@@ -284,15 +292,17 @@ func (p Played) Close() Ended {
 		d := f.attempts.device(int(client))
 		fresh := f.askedIn(int(client)) == f.round // it was asked in this round
 		switch {
+		case !d.chosen: // it was canceled
+			continue
 		case f.Takes(int(client)):
 			if d.solved { // otherwise its hub has taken its work before
-				f.driver.Commit(int(client), f.weight(int(client)))
+				f.attempts.commit(int(client))
 			}
 			f.accounts.Take(int(client))
 		case d.responded:
 			f.driver.Discard(int(client))
 			f.journal.note(UpdateRefused, int(client), 0)
-			if f.partial.drops(int(client)) {
+			if f.attempts.partial.drops(int(client)) {
 				f.accounts.tally.refused++
 				f.journal.note(ResponseLate, int(client), 0)
 			}
@@ -306,7 +316,8 @@ func (p Played) Close() Ended {
 			f.open.late = append(f.open.late, client)
 			continue
 		default:
-			f.attempts.end(int(client), fresh)
+			reactions{f}.countCanceled(int(client))
+			reactions{f}.end(int(client), fresh)
 		}
 		d.chosen = false
 	}
@@ -314,28 +325,12 @@ func (p Played) Close() Ended {
 	return Ended{server: f}
 }
 
-// weight returns the factor that the protocol gives to the update of a device.
-func (s *Server) weight(client int) float64 {
-	if s.weigher == nil {
-		return 1
-	}
-	return s.weigher.Weight(&s.open, client)
-}
-
 // number returns that of the next attempt of a device.
 func (s *Server) number(client int) int {
 	if s.tiers == nil {
 		return s.round
 	}
-	return s.round*s.tiers.rounds + int(s.tiers.done[client/s.setup.Network.HubSize])
-}
-
-// perRound returns how many numbers of attempts a round has.
-func (s *Server) perRound() int {
-	if s.tiers == nil {
-		return 1
-	}
-	return s.tiers.rounds
+	return s.tiers.number(client)
 }
 
 // askedIn returns the round of the last attempt of a device.
@@ -344,25 +339,20 @@ func (s *Server) askedIn(client int) int {
 	if number < 0 {
 		return number
 	}
-	return number / s.perRound()
-}
-
-// localRound returns how often a client that takes part in everything has worked before the
-// attempt that a client was asked for; 0 without rounds.
-func (s *Server) localRound(client int) int {
-	if s.tiers == nil {
-		return s.round
-	}
-	return s.clients.Number(client)
+	return number / s.estimates.rounds
 }
 
 // Account ends the accounts of the round, and returns its results without metrics.
 func (e Ended) Account() results.Round {
 	f := e.server
 	f.open.played = false
+	if c := f.continuous; c != nil {
+		f.accounts.countCohort(f.wanted-c.free, f.wanted)
+	}
 	r := f.accounts.close()
 	f.journal.noteRound()
 	f.round++
+	r.Round = f.round
 	f.accounts.spend(&r)
 	return r
 }

@@ -73,11 +73,11 @@ func (s *Selection) open(round int, partial bool, available []int32) {
 // many clients out of those listed (nil: all), whose past is given by client (nil: that of the last call).
 func (s *Server) Rehearse(declared SelectorFactory, round, size int, available []int32, past []History) *Selection {
 	s.selection.declared, s.selection.asked = declared, size
-	if s.reports == nil || past != nil {
-		s.reports = newReports(s.setup.Clients, declared)
+	if s.accounts.reports == nil || past != nil {
+		s.accounts.reports = newReports(s.setup.Clients, declared)
 	}
 	for client, h := range past {
-		s.reports.clients[client].History = h
+		s.accounts.reports.clients[client].History = h
 	}
 	s.selection.open(round, available != nil, available)
 	if declared.Batteries {
@@ -147,7 +147,7 @@ func (s *Selection) ExpectedResponse(client int32) engine.Time {
 // declare History.
 func (s *Selection) History(client int32) History {
 	s.require(s.declared.History, "History", "History")
-	return s.server.reports.of(int(client))
+	return s.server.accounts.reports.of(int(client))
 }
 
 // require ends the run of a selector that calls what its factory does not declare.
@@ -163,7 +163,7 @@ func (s *Selection) require(declared bool, call, field string) {
 // declare Losses. The slice is valid until the next call.
 func (s *Selection) Losses(clients []int32) []float64 {
 	s.require(s.declared.Losses, "Losses", "Losses")
-	s.server.losses.Losses(clients, s.fresh(len(clients)))
+	s.server.attempts.losses.Losses(clients, s.fresh(len(clients)))
 	return s.losses
 }
 
@@ -172,7 +172,7 @@ func (s *Selection) Losses(clients []int32) []float64 {
 // SampledLosses.
 func (s *Selection) SampledLosses(clients []int32, rows int) []float64 {
 	s.require(s.declared.SampledLosses, "SampledLosses", "SampledLosses")
-	s.server.losses.SampledLosses(clients, rows, s.drawn, s.fresh(len(clients)))
+	s.server.attempts.losses.SampledLosses(clients, rows, s.drawn, s.fresh(len(clients)))
 	return s.losses
 }
 
@@ -204,9 +204,9 @@ func (s *Selection) Estimates(clients []int32, bytes float64) []Estimate {
 		c := s.server.clients
 		s.inquiry = max(s.inquiry, c.Exchange(int(client), bytes, bytes))
 		waits := c.MeanPollWait().Add(c.MeanLaunchWait()) // clients wait at the same time, as they compute
-		compute := c.PresentCompute(int(client), s.server.estimates.usual(int(client))).Add(waits)
-		s.estimates = append(s.estimates,
-			Estimate{c.UsualDownlink(int(client), down), compute, c.UsualUplink(int(client), up)})
+		length := c.UsualDownlink(int(client), down)
+		compute := c.PresentCompute(int(client), length, s.server.estimates.usual(int(client))).Add(waits)
+		s.estimates = append(s.estimates, Estimate{length, compute, c.UsualUplink(int(client), up)})
 	}
 	return s.estimates
 }

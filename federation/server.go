@@ -21,20 +21,15 @@ type Server struct {
 	work    Workload
 	driver  Driver
 	outside Messenger // the driver, if it is a Messenger; nil otherwise
-	losses  Losses    // the driver, if its clients report losses; nil otherwise
 
-	clients   *clients.Clients
-	observers []Observer // those of the clients that observe the server, too
-	clock     Clock      // lets time pass: the clients, or the driver
-	minRows   int        // n_min, the number of rows of the smallest client
+	clients *clients.Clients
+	clock   Clock // lets time pass: the clients, or the driver
+	minRows int   // n_min, the number of rows of the smallest client
 
 	protocol  Protocol
 	traits    Traits
-	limiter   Limiter // nil: the protocol does not limit work
-	weigher   Weigher // nil: updates have no weights
 	selection Selection
 	selector  Selector // nil: a round asks all clients
-	reports   *reports // nil: no plugin uses the history of clients
 	wanted    int      // the number of responses that a round is for
 
 	round int       // the number of rounds before this one
@@ -42,7 +37,6 @@ type Server struct {
 
 	attempts   attempts
 	continuous *continuous // nil: there are rounds
-	partial    *Partial    // nil: clients do all their epochs
 	tiers      *tiers      // nil: hubs have no rounds of their own
 	estimates  estimates
 	accounts   Accounts
@@ -63,16 +57,11 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	n := s.Clients
 	f := &Server{
 		setup: s, work: work, driver: d, minRows: s.MinRows(), traits: s.Config.Traits(),
-		open: OpenRound{ended: true},
+		open: OpenRound{ended: true, ends: engine.Never, wakes: engine.Never},
 	}
 	f.open.server = f
 	f.outside, _ = d.(Messenger)
-	f.losses, _ = d.(Losses)
-	f.attempts = attempts{server: f}
-	f.estimates = estimates{setup: &f.setup, work: &f.work, traits: f.traits, minRows: f.minRows}
-	f.accounts.server = f
-	f.journal = journal{to: s.Journal, round: &f.round}
-	f.supervisor = supervisor{server: f, ctx: context.Background()}
+	f.newParts()
 	if work.CountUpdates {
 		f.accounts.updates = make([]int32, n)
 	}
@@ -80,40 +69,43 @@ func New(s Setup, work Workload, d Driver) (*Server, error) {
 	if f.clients, err = clients.New(f.clientsSetup(), f.listener()); err != nil {
 		return nil, err
 	}
-	f.estimates.clients, f.journal.clients = f.clients, f.clients
+	f.estimates.clients, f.journal.clients, f.attempts.clients = f.clients, f.clients, f.clients
+	f.accounts.clients, f.supervisor.clients = f.clients, f.clients
 	for _, o := range f.clients.Observers() {
 		if o, both := o.(Observer); both {
-			f.observers = append(f.observers, o)
+			f.accounts.observers = append(f.accounts.observers, o)
 		}
 	}
 	f.attempts.devices = roster.NewColumn[device](f.clients.Roster(), nil)
 	if f.clock = f.clients; f.outside != nil {
 		f.clock = f.outside
 	}
+	f.supervisor.clock = f.clock
 	if err := f.newPolicies(); err != nil {
 		return nil, err
 	}
-	f.tiers = newTiers(f)
-	f.estimates.rounds = f.perRound()
+	f.estimates.rounds = 1
+	if f.tiers = newTiers(f); f.tiers != nil {
+		f.attempts.tiers, f.estimates.rounds = f.tiers, f.tiers.rounds
+	}
 	if s.Config.PartialShare > 0 {
-		f.partial = newPartial(f)
+		f.attempts.partial = newPartial(f)
 	}
 	if f.traits.Continuous {
-		f.continuous = &continuous{server: f, driver: d.(Continuous)}
-		f.accounts.before = roster.NewColumn[int64](f.clients.Roster(), nil)
-		if f.traits.Queues {
-			f.continuous.router, f.continuous.queues = f.protocol.(Router), make([][]int64, n)
-		}
-		if f.traits.Groups {
-			f.continuous.grouper = f.protocol.(Grouper)
-		}
-		if !s.Lazy { // otherwise admit does
-			for client := range n {
-				f.clients.SetNumber(client, -1)
-			}
-		}
+		f.continuous = newContinuous(f)
 	}
 	return f, nil
+}
+
+// newParts makes the parts of a server that need no clients yet.
+func (s *Server) newParts() {
+	s.estimates = estimates{setup: &s.setup, work: &s.work, traits: s.traits, minRows: s.minRows}
+	s.journal = journal{to: s.setup.Journal, round: &s.round}
+	s.supervisor = supervisor{setup: &s.setup, attempts: &s.attempts, open: &s.open, ctx: context.Background()}
+	s.accounts = Accounts{setup: &s.setup, attempts: &s.attempts, journal: &s.journal, open: &s.open}
+	s.attempts = attempts{estimates: &s.estimates, open: &s.open, driver: s.driver, traits: s.traits,
+		interrupt: s.supervisor.discard}
+	s.attempts.losses, _ = s.driver.(Losses)
 }
 
 // newPolicies makes the protocol and the selector.
@@ -125,10 +117,10 @@ func (s *Server) newPolicies() (err error) {
 	wanted, asked := setup.Config.Sizes(n)
 	s.wanted, s.selection = wanted, newSelection(s, setup.Seed, asked, n)
 	if s.traits.Weighs && s.work.Weights {
-		s.weigher = s.protocol.(Weigher)
+		s.attempts.weigher = s.protocol.(Weigher)
 	}
 	if s.traits.LimitsWork && !s.work.Uncounted {
-		s.limiter, s.attempts.budgets = s.protocol.(Limiter), roster.NewColumn[int32](s.clients.Roster(), nil)
+		s.attempts.limiter, s.attempts.budgets = s.protocol.(Limiter), roster.NewColumn[int32](s.clients.Roster(), nil)
 	}
 	c := config.NewChecker()
 	if setup.Check(c); c.Err() != nil {
@@ -143,7 +135,8 @@ func (s *Server) newPolicies() (err error) {
 	}
 	s.selection.declared = declared
 	if protocol, _ := LookupProtocol(setup.Config.Protocol); declared.History || protocol.History {
-		s.reports = newReports(n, declared)
+		s.accounts.reports = newReports(n, declared)
+		s.attempts.reports = s.accounts.reports
 	}
 	return nil
 }
@@ -166,12 +159,12 @@ func (s *Server) clientsSetup() clients.Setup {
 
 // listener returns the server's reactions to clients.
 func (s *Server) listener() clients.Listener {
-	a := &s.attempts
+	a := reactions{s}
 	return clients.Listener{
 		Downloaded: a.downloaded, Responded: a.responded, Failed: a.failed, Unreached: a.unreached,
 		Available: a.available, Depleted: a.depleted, Recharged: a.recharged,
 		Gathered: func(hub int) bool { return s.tiers.gathered(hub) }, Timer: a.timeout, Repeat: a.repeat,
-		Watch: s.supervisor.watch, Needed: a.expects,
+		Watch: s.supervisor.watch, Needed: s.attempts.expects,
 	}
 }
 
@@ -210,7 +203,7 @@ func (s *Server) Compute(flops float64) {
 	}
 	from := s.clients.Now()
 	s.clock.RunUntil(until)
-	for _, o := range s.observers {
+	for _, o := range s.accounts.observers {
 		o.Computed(from, s.clients.Now())
 	}
 }

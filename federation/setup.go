@@ -33,6 +33,8 @@ func (s *Setup) Check(c *config.Checker) {
 		c.Require(!traits.Late, "federation.late", cfg.Late,
 			"must be \"drop\" with network.hubs.size: a hub gathers the answers of one round")
 	}
+	c.Require(!traits.Asks || s.Network.HubSize == 0, "network.hubs.size", s.Network.HubSize,
+		fmt.Sprintf("must be 0 under protocol %q, which asks clients within a round", cfg.Protocol))
 	_, options, _ := cfg.selector()
 	if _, asked := cfg.Sizes(s.Clients); candidates(options) > 0 {
 		n := candidates(options)

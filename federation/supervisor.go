@@ -26,7 +26,11 @@ const (
 
 // supervisor ends runs that were interrupted, or that cannot be completed.
 type supervisor struct {
-	server    *Server
+	setup     *Setup
+	clients   *clients.Clients
+	clock     Clock
+	attempts  *attempts
+	open      *OpenRound
 	ctx       context.Context
 	stalled   string      // why the run cannot continue; empty: it can
 	discarded atomic.Bool // the run was interrupted, and its round is discarded
@@ -47,7 +51,12 @@ type awaited struct {
 // stall ends the run: it can never be completed.
 func (s *supervisor) stall(why string) {
 	s.stalled = why
-	s.server.clients.Stop()
+	s.clients.Stop()
+}
+
+// stallFor ends the run: the round can never be completed without a device.
+func (s *supervisor) stallFor(client int, why string) {
+	s.stall(fmt.Sprintf("device %d %s, and protocol %q waits for it", client, why, s.setup.Config.Protocol))
 }
 
 // aborted reports whether the run has ended within a round: it stalled, or was interrupted.
@@ -56,7 +65,7 @@ func (s *supervisor) aborted() bool { return s.stalled != "" || s.discarded.Load
 // discard ends the run: it was interrupted, and its round is discarded.
 func (s *supervisor) discard() {
 	s.discarded.Store(true)
-	s.server.clients.Stop()
+	s.clients.Stop()
 }
 
 // interrupted reports whether the run was interrupted. The round is then discarded.
@@ -71,46 +80,46 @@ func (s *supervisor) interrupted() bool {
 // watch checks whether the run was interrupted and its round does not end, and whether
 // its round can ever end.
 func (s *supervisor) watch() {
-	f := s.server
+	c := s.clients
 	if s.ctx.Err() != nil {
-		if s.overtime += checkEvery; s.overtime > overtimeEvents+8*f.clients.Known() {
+		if s.overtime += checkEvery; s.overtime > overtimeEvents+8*c.Known() {
 			s.discarded.Store(true)
 		}
 	}
 	if s.discarded.Load() {
-		f.clients.Stop()
+		c.Stop()
 		return
 	}
 	if s.awaited.open {
 		s.checkAwaited()
 		return
 	}
-	if f.open.ended {
+	if s.open.ended {
 		return
 	}
-	switch {
-	case f.continuous != nil:
+	switch traits := s.attempts.traits; {
+	case traits.Continuous:
 		if s.noneEverAvailable() {
 			s.stalled = s.whyNoneAvailable()
 		}
-	case f.traits.WaitsForAll && s.dueForCheck():
-		for _, client := range f.Listed() {
-			if f.attempts.needsResponse(int(client)) && f.clients.NeverAvailable(int(client)) {
-				f.attempts.stall(int(client), f.clients.Obstacle(int(client)).String())
+	case traits.WaitsForAll && s.dueForCheck():
+		for _, client := range s.open.listed() {
+			if s.attempts.needsResponse(int(client)) && c.NeverAvailable(int(client)) {
+				s.stallFor(int(client), c.Obstacle(int(client)).String())
 				break
 			}
 		}
 	}
 	if s.stalled != "" {
-		f.clients.Stop()
+		c.Stop()
 	}
 }
 
 // dueForCheck reports whether as many events have passed since the last check of all
 // devices as there are devices, so that another check costs no more than the events.
 func (s *supervisor) dueForCheck() bool {
-	events := s.server.clients.Events()
-	if events-s.checkedAt < int64(s.server.clients.Known())+checkEvery {
+	events := s.clients.Events()
+	if events-s.checkedAt < int64(s.clients.Known())+checkEvery {
 		return false
 	}
 	s.checkedAt = events
@@ -124,11 +133,11 @@ func (s *supervisor) noneEverAvailable() bool { return s.dueForCheck() && s.ever
 // everAvailable returns how many clients are or can be available again, or have a response
 // that the server has not seen.
 func (s *supervisor) everAvailable() (possible int) {
-	if s.server.setup.Lazy { // its clients come back
-		return s.server.setup.Clients
+	if s.setup.Lazy { // its clients come back
+		return s.setup.Clients
 	}
-	for client := range s.server.setup.Clients {
-		if !s.server.clients.NeverAvailable(client) || s.server.clients.Held(client) {
+	for client := range s.setup.Clients {
+		if !s.clients.NeverAvailable(client) || s.clients.Held(client) {
 			possible++
 		}
 	}
@@ -142,7 +151,7 @@ func (s *supervisor) whyNoneAvailable() string {
 
 // everyone lists all clients.
 func (s *supervisor) everyone() []int32 {
-	all := make([]int32, s.server.setup.Clients)
+	all := make([]int32, s.setup.Clients)
 	for client := range all {
 		all[client] = int32(client)
 	}
@@ -151,14 +160,13 @@ func (s *supervisor) everyone() []int32 {
 
 // explain adds to what happens which obstacles clients have whose responses do not come.
 func (s *supervisor) explain(what string, listed []int32) string {
-	f := s.server
 	var count [clients.ObstacleCount]int
 	for _, client := range listed {
-		if d := f.attempts.device(int(client)); !d.chosen || !d.responded {
-			count[f.clients.Obstacle(int(client))]++
+		if d := s.attempts.device(int(client)); !d.chosen || !d.responded {
+			count[s.clients.Obstacle(int(client))]++
 		}
 	}
-	if n := count[clients.NeverCharged]; n > 0 && n == f.setup.Clients {
+	if n := count[clients.NeverCharged]; n > 0 && n == s.setup.Clients {
 		return "every device's battery is empty and none is ever charged"
 	}
 	separator := ": "
@@ -177,7 +185,7 @@ func (s *supervisor) explain(what string, listed []int32) string {
 }
 
 func (s *supervisor) numberAvailable() int {
-	return s.server.setup.Clients - s.server.clients.Unavailable()
+	return s.setup.Clients - s.clients.Unavailable()
 }
 
 // AwaitAvailable lets time pass until federation.min_available clients are available.
@@ -210,11 +218,11 @@ func (s *Server) AwaitAvailable() {
 func (s *supervisor) seeAvailable() {
 	have := s.numberAvailable()
 	s.awaited.most = max(s.awaited.most, have)
-	if have < s.server.setup.Config.MinAvailable {
+	if have < s.setup.Config.MinAvailable {
 		return
 	}
 	s.awaited.open = false
-	s.server.clock.Stop()
+	s.clock.Stop()
 }
 
 // checkAwaited ends a wait for clients that has no end.
@@ -222,11 +230,10 @@ func (s *supervisor) checkAwaited() {
 	if !s.dueForCheck() {
 		return
 	}
-	f := s.server
 	possible := s.everAvailable()
-	span := f.setup.TraceSpan
-	seen := span > 0 && (f.clients.Now()-s.awaited.began)/mostSpans >= span
-	if possible < f.setup.Config.MinAvailable || seen || f.clients.Events()-s.awaited.events > mostEvents {
+	span := s.setup.TraceSpan
+	seen := span > 0 && (s.clients.Now()-s.awaited.began)/mostSpans >= span
+	if possible < s.setup.Config.MinAvailable || seen || s.clients.Events()-s.awaited.events > mostEvents {
 		s.stall(s.whyTooFew())
 	}
 }
@@ -234,8 +241,8 @@ func (s *supervisor) checkAwaited() {
 // whyTooFew returns why a wait for clients was given up.
 func (s *supervisor) whyTooFew() string {
 	return fmt.Sprintf("federation.min_available = %d clients were not available at the same time in %.3g s of "+
-		"waiting, at most %d were", s.server.setup.Config.MinAvailable,
-		(s.server.clients.Now() - s.awaited.began).Seconds(), s.awaited.most)
+		"waiting, at most %d were", s.setup.Config.MinAvailable,
+		(s.clients.Now() - s.awaited.began).Seconds(), s.awaited.most)
 }
 
 // beyond returns the message about an end that virtual time does not reach.

@@ -1,6 +1,10 @@
 package federation
 
-import "sort"
+import (
+	"sort"
+
+	"fedsim/clients"
+)
 
 // tiers are the rounds of hubs of a Tiered driver. A round of the server is, for a hub, a
 // message from the server, several rounds with its devices, and a report. Hubs do
@@ -9,14 +13,19 @@ import "sort"
 // next one. Round h of the server and round i of a hub have the number h*rounds + i for the
 // random draws of devices.
 type tiers struct {
-	server *Server
-	driver Tiered
-	rounds int
-	done   []int32 // by hub: rounds that have ended in the open round
-	work   []bool  // by device: it may still work for a report in the open round
-	gave   []bool  // by device: its hub has a response of it in the open round
-	steps  []int64 // by device: of its responses to its hub in the open round
-	listed []int32 // scratch
+	clients  *clients.Clients
+	attempts *attempts
+	journal  *journal
+	round    *OpenRound
+	driver   Tiered
+	rounds   int
+	size     int     // of a hub
+	all      bool    // a round waits for all devices
+	done     []int32 // by hub: rounds that have ended in the open round
+	work     []bool  // by device: it may still work for a report in the open round
+	gave     []bool  // by device: its hub has a response of it in the open round
+	steps    []int64 // by device: of its responses to its hub in the open round
+	listed   []int32 // scratch
 }
 
 // newTiers returns the rounds of hubs; nil for another driver, and without hubs.
@@ -27,7 +36,8 @@ func newTiers(f *Server) *tiers {
 	}
 	n := f.setup.Clients
 	return &tiers{
-		server: f, driver: f.driver.(Tiered), rounds: rounds,
+		clients: f.clients, attempts: &f.attempts, journal: &f.journal, round: &f.open,
+		driver: f.driver.(Tiered), rounds: rounds, size: f.setup.Network.HubSize, all: f.traits.WaitsForAll,
 		done: make([]int32, f.setup.Network.Hubs(n)), work: make([]bool, n), gave: make([]bool, n),
 		steps: make([]int64, n),
 	}
@@ -38,17 +48,21 @@ func (ti *tiers) open() {
 	if ti == nil {
 		return
 	}
-	f := ti.server
 	clear(ti.done)
-	for _, client := range f.open.asked {
+	for _, client := range ti.round.asked {
 		ti.gave[client], ti.steps[client] = false, 0
-		ti.work[client] = f.traits.WaitsForAll || f.clients.Available(int(client))
+		ti.work[client] = ti.all || ti.clients.Available(int(client))
 	}
+}
+
+// number returns that of the next attempt of a device.
+func (ti *tiers) number(client int) int {
+	return ti.round.Number()*ti.rounds + int(ti.done[client/ti.size])
 }
 
 // asked returns the devices of hub g that the round asks.
 func (ti *tiers) asked(g int) []int32 {
-	size, asked := ti.server.setup.Network.HubSize, ti.server.open.asked
+	size, asked := ti.size, ti.round.asked
 	place := func(client int) int {
 		return sort.Search(len(asked), func(i int) bool { return int(asked[i]) >= client })
 	}
@@ -57,21 +71,20 @@ func (ti *tiers) asked(g int) []int32 {
 
 // expects reports whether a device, which has not responded in a round of its hub, may still
 // work for the report. Then its hub waits for it no longer.
-func (ti *tiers) expects(client int) bool { return ti != nil && ti.server.clients.StopWaiting(client) }
+func (ti *tiers) expects(client int) bool { return ti != nil && ti.clients.StopWaiting(client) }
 
 // gathered hears that no response to hub g is missing. It reports whether the hub has begun
 // another round; otherwise it reports to the server.
 func (ti *tiers) gathered(g int) (again bool) {
-	if ti == nil || ti.server.open.ended {
+	if ti == nil || ti.round.ended {
 		return false
 	}
-	f := ti.server
 	asked := ti.asked(g)
 	ti.done[g]++
 	ti.listed = ti.listed[:0]
 	if int(ti.done[g]) < ti.rounds {
 		for _, client := range asked {
-			if ti.work[client] && (f.traits.WaitsForAll || f.clients.Available(int(client))) {
+			if ti.work[client] && (ti.all || ti.clients.Available(int(client))) {
 				ti.listed = append(ti.listed, client)
 			}
 		}
@@ -91,22 +104,21 @@ func (ti *tiers) gathered(g int) (again bool) {
 // closeAttempt ends what a device did in a round of its hub. Its work is committed if it has
 // responded and the hub needs it for its next round; before the report it stays tentative.
 func (ti *tiers) closeAttempt(client int, commit bool) {
-	f := ti.server
-	d, held := f.attempts.device(client), f.clients.Held(client)
+	d, held := ti.attempts.device(client), ti.clients.Held(client)
 	if held {
 		ti.steps[client] += int64(d.steps)
 		if commit {
-			f.journal.note(ResponseHeld, client, 0)
+			ti.journal.note(ResponseHeld, client, 0)
 		}
 	}
 	switch {
 	case held && !commit:
 		ti.gave[client] = true
 		return
-	case held && !f.partial.drops(client):
-		f.driver.Commit(client, f.weight(client))
+	case held && !ti.attempts.partial.drops(client):
+		ti.attempts.commit(client)
 	case d.solved:
-		f.driver.Discard(client)
+		ti.driver.Discard(client)
 	}
 	ti.gave[client] = ti.gave[client] || held
 	d.solved = false
@@ -115,33 +127,32 @@ func (ti *tiers) closeAttempt(client int, commit bool) {
 // report closes the last round of a hub: it reports for the devices that have responded in
 // some round, and the others are done.
 func (ti *tiers) report(asked []int32) {
-	f := ti.server
 	for _, client := range asked {
 		ti.closeAttempt(int(client), false)
 		switch {
 		case ti.gave[client]:
-			f.clients.Represent(int(client))
+			ti.clients.Represent(int(client))
 		case ti.work[client]:
 			ti.work[client] = false
-			f.open.outstanding--
+			ti.round.outstanding--
 		}
 	}
-	f.attempts.checkExhausted()
+	ti.round.checkExhausted()
 }
 
 // repeat lets hub g ask the devices listed in another round of the hub.
 func (ti *tiers) repeat(g int) {
-	f, listed := ti.server, ti.listed
+	c, listed := ti.clients, ti.listed
 	for _, client := range listed {
-		f.clients.Release(int(client))
-		f.clients.PrepareDownlink(int(client), f.number(int(client)), 0)
+		c.Release(int(client))
+		c.PrepareDownlink(int(client), ti.number(int(client)), 0)
 	}
-	f.attempts.solve(listed)
+	ti.attempts.solve(listed)
 	for _, client := range listed {
-		f.attempts.prepareUplink(int(client))
+		ti.attempts.prepareUplink(int(client))
 	}
 	// The list is used again when the round of a hub ends at once.
-	f.clients.RepeatHub(g, append([]int32(nil), listed...))
+	c.RepeatHub(g, append([]int32(nil), listed...))
 }
 
 // close forgets what hubs gathered whose reports the server does not take.
@@ -152,7 +163,7 @@ func (ti *tiers) close() {
 	for g := range ti.done {
 		asked, reported := ti.asked(g), false
 		for _, client := range asked {
-			reported = reported || ti.server.Takes(int(client))
+			reported = reported || ti.attempts.taken(int(client))
 		}
 		if !reported && len(asked) > 0 {
 			ti.driver.Withdraw(g)

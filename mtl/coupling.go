@@ -55,6 +55,19 @@ type IncrementalPrimal interface {
 	State(c *Coder)
 }
 
+// StoredValues returns how many numbers a coupling takes: the factor of a low-rank one, the matrices of a dense one.
+func StoredValues(c Coupling) int {
+	switch c := c.(type) {
+	case *lowRank:
+		return c.f.Rows*c.f.Cols + len(c.diag) + 3*len(c.along)
+	case *sparse:
+		return 3 * c.m.Rows * c.m.Rows // M, its factor and its inverse
+	case *Dense:
+		return 2 * c.m.Rows * c.m.Rows
+	}
+	return 1
+}
+
 // follower is the V of an IncrementalPrimal that has nothing but V.
 type follower struct{ v *data.Matrix }
 

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"fedsim/internal/tools/lasso"
 	"fedsim/internal/tools/linalg"
 )
 
@@ -93,16 +94,16 @@ type glasso struct {
 	n    int
 	s, w *mat.SymDense
 	rho  float64
-	b    []float64 // column by column, 0 on the diagonal
-	l    *lasso    // of n-1 variables; its matrix is W_11
-	v    []float64 // s_12
+	b    []float64     // column by column, 0 on the diagonal
+	l    *lasso.Solver // of n-1 variables; its matrix is W_11
+	v    []float64     // s_12
 }
 
 // newGlasso starts from W = S + rho I, whose diagonal is final.
 func newGlasso(s *mat.SymDense, rho float64) *glasso {
 	n := s.SymmetricDim()
 	g := &glasso{n: n, s: s, rho: rho, w: mat.NewSymDense(n, nil), b: make([]float64, n*n),
-		l: newLasso(make([]float64, (n-1)*(n-1)), n-1, rho), v: make([]float64, n-1)}
+		l: lasso.New(make([]float64, (n-1)*(n-1)), n-1, rho), v: make([]float64, n-1)}
 	g.w.CopySym(s)
 	for i := range n {
 		g.w.SetSym(i, i, s.At(i, i)+rho)
@@ -118,7 +119,7 @@ func (g *glasso) sweep() (change float64) {
 			if i == j {
 				continue
 			}
-			row := g.l.a[len(rest)*(g.n-1):][:0]
+			row := g.l.A[len(rest)*(g.n-1):][:0]
 			for k := range g.n {
 				if k != j {
 					row = append(row, g.w.At(i, k))
@@ -126,17 +127,17 @@ func (g *glasso) sweep() (change float64) {
 			}
 			rest = append(rest, g.s.At(i, j))
 		}
-		g.l.solve(g.v, 1)
-		g.l.multiply()
+		g.l.Solve(g.v, 1)
+		g.l.Multiply()
 		for r := range rest {
 			i := r
 			if r >= j {
 				i++
 			}
-			x := g.l.aw[r]
+			x := g.l.AW[r]
 			change = math.Max(change, math.Abs(x-g.w.At(i, j))/g.scale(i, j))
 			g.w.SetSym(i, j, x)
-			g.b[j*g.n+i] = g.l.w[r]
+			g.b[j*g.n+i] = g.l.W[r]
 		}
 	}
 	return change

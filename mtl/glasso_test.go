@@ -126,8 +126,8 @@ func TestGraphicalLassoOfTwoTasks(t *testing.T) {
 	for _, s12 := range []float64{0.6, -0.6, 0.05} {
 		const rho = 0.1
 		x := expect.Value(graphicalLasso(mat.NewSymDense(2, []float64{1, s12, s12, 2}), rho))(t)
-		want :=
-			inverted(mat.NewSymDense(2, []float64{1 + rho, softThreshold(s12, rho), softThreshold(s12, rho), 2 + rho}))
+		w12 := math.Copysign(max(0, math.Abs(s12)-rho), s12)
+		want := inverted(mat.NewSymDense(2, []float64{1 + rho, w12, w12, 2 + rho}))
 		for i := range 2 {
 			for j := range 2 {
 				expect.That(t, near(x.At(i, j), want.At(i, j), 1e-11),

@@ -1,6 +1,8 @@
 package mtl
 
 import (
+	"slices"
+
 	"fedsim/data"
 	"fedsim/internal/tools/rng"
 )
@@ -15,6 +17,7 @@ type Gradient struct {
 	rows   data.Batch
 	sparse *data.Matrix // of the rows of the last call of forward; nil: rows has them
 	block  []int32
+	sloped []int32 // the rows of a block with a slope
 	copies data.BatchSpace
 	hidden []activity // between the layers
 	z      []float64  // scores, row by row, then the subgradient in them
@@ -65,14 +68,20 @@ func (g *Gradient) Sum(task *data.Client, rows []int32, w []float64, scale float
 	}
 	if l.Outputs == 1 && l.layers == nil {
 		clear(into)
-		for k, i := range rows {
-			slope := l.Loss.Subgradient(l.DotOf(&task.X, rows, k, w), task.Y[i])
-			if g.weights != nil {
-				slope *= g.weights[i]
+		for block := range slices.Chunk(rows, BlockRows) {
+			l.DotsOf(&task.X, block, w, g.z[:len(block)])
+			g.sloped = g.sloped[:0]
+			for k, i := range block {
+				slope := l.Loss.Subgradient(g.z[k], task.Y[i])
+				if g.weights != nil {
+					slope *= g.weights[i]
+				}
+				if slope != 0 {
+					g.z[len(g.sloped)] = scale * slope
+					g.sloped = append(g.sloped, i)
+				}
 			}
-			if slope != 0 {
-				task.X.Axpy(scale*slope, int(i), into)
-			}
+			task.X.AddRows(g.z, g.sloped, into, &g.rows)
 		}
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/tools/expect"
+	"fedsim/internal/tools/lasso"
 )
 
 // enumerated solves the lasso by trying all signs: the slow twin.
@@ -75,25 +76,25 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		l := newLasso(c.precision, c.Tasks(), c.l1)
-		l.solve(v, 1)
+		l := lasso.New(c.precision, c.Tasks(), c.l1)
+		l.Solve(v, 1)
 		want := enumerated(a, v, l1)
-		f, best := lassoValue(a, l.w, v, l1), lassoValue(a, want, v, l1)
+		f, best := lassoValue(a, l.W, v, l1), lassoValue(a, want, v, l1)
 		expect.Must(t, f <= best+1e-10*(1+math.Abs(best)),
-			"A = %v, v = %v, l1 = %g: w = %v has %.15g, %v has %.15g", mat.Formatted(a), v, l1, l.w, f, want, best)
+			"A = %v, v = %v, l1 = %g: w = %v has %.15g, %v has %.15g", mat.Formatted(a), v, l1, l.W, f, want, best)
 		// The conditions of optimality, to the accuracy that A's own entries have.
 		for i := range m {
 			slack, size := v[i], math.Abs(v[i])+l1
 			for j := range m {
-				slack -= a.At(i, j) * l.w[j]
-				size += math.Abs(a.At(i, j) * l.w[j])
+				slack -= a.At(i, j) * l.W[j]
+				size += math.Abs(a.At(i, j) * l.W[j])
 			}
 			violation := math.Abs(slack) - l1
-			if l.w[i] != 0 {
-				violation = math.Abs(slack - math.Copysign(l1, l.w[i]))
+			if l.W[i] != 0 {
+				violation = math.Abs(slack - math.Copysign(l1, l.W[i]))
 			}
 			if violation > 1e-13*size {
-				t.Fatalf("A = %v, v = %v, l1 = %g: w = %v violates condition %d by %g", mat.Formatted(a), v, l1, l.w, i,
+				t.Fatalf("A = %v, v = %v, l1 = %g: w = %v violates condition %d by %g", mat.Formatted(a), v, l1, l.W, i,
 					violation)
 			}
 		}
@@ -104,22 +105,22 @@ func TestLassoAgainstAllSigns(t *testing.T) {
 func TestLassoWithEqualityAtZero(t *testing.T) {
 	a := mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 1, 0, 1, 2})
 	c := expect.Value(newSparse(a, 1))(t)
-	l := newLasso(c.precision, c.Tasks(), c.l1)
+	l := lasso.New(c.precision, c.Tasks(), c.l1)
 	for _, test := range []struct{ v, want []float64 }{
 		{[]float64{1, -1, 1}, []float64{0, 0, 0}},
 		{[]float64{3, 2, 1}, []float64{1, 0, 0}}, // 2 - A_21 = 1 and 1 = l1
 		{[]float64{0, 5, 0}, []float64{-1, 3, -1}},
 		{[]float64{-3, 0, 3}, []float64{-1, 0, 1}},
 	} {
-		l.solve(test.v, 1)
-		for i := range l.w {
-			if math.Abs(l.w[i]-test.want[i]) > 2e-15 {
-				t.Errorf("v = %v: w = %v, want %v", test.v, l.w, test.want)
+		l.Solve(test.v, 1)
+		for i := range l.W {
+			if math.Abs(l.W[i]-test.want[i]) > 2e-15 {
+				t.Errorf("v = %v: w = %v, want %v", test.v, l.W, test.want)
 				break
 			}
 		}
 	}
-	l.solve([]float64{math.NaN(), 1, 1}, 1) // ends
+	l.Solve([]float64{math.NaN(), 1, 1}, 1) // ends
 }
 
 // solve does not allocate.
@@ -127,10 +128,10 @@ func TestLassoAllocatesNothing(t *testing.T) {
 	c := expect.Value(newSparse(symmetric(20, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.2))(
 		t)
 	v := randomMatrix(1, 20, 30)
-	l := newLasso(c.precision, c.Tasks(), c.l1)
+	l := lasso.New(c.precision, c.Tasks(), c.l1)
 	if n := testing.AllocsPerRun(10, func() {
 		for j := range v.Cols {
-			l.solve(v.Data[j:], v.Stride)
+			l.Solve(v.Data[j:], v.Stride)
 		}
 	}); n != 0 {
 		t.Errorf("%g allocations, want 0", n)

@@ -5,6 +5,7 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/kernel"
 )
 
 // A model of a task may be a mixture of M models: their values, one after the other, and their M shares pi. It gives a
@@ -82,8 +83,73 @@ func (g *Gradient) mix(task *data.Client, rows []int32, w []float64, n int) (sco
 	return scores[:c*len(rows)], losses
 }
 
-// Losses writes the losses of the rows of an open task at w.
+// models returns how many models a mixture has; 0: the values are those of one model.
+func (p *program) models(w []float64) int {
+	if d := p.Sizes().Values; len(w) != d {
+		return len(w) / (d + 1)
+	}
+	return 0
+}
+
+// mix returns the loss of each row of an element of a part under a mixture of n models, and whether its prediction
+// is wrong, as 0 or 1, or its squared error. After an error of the program there are no rows.
+func (p *program) mix(part, element int, w []float64, n int) (losses, misses []float64) {
+	d, models := p.Sizes().Values, make([]data.Matrix, n)
+	shares := w[n*d:]
+	for m := range models {
+		if !p.try(func() (err error) {
+			models[m], err = p.Losses(part, element, w[m*d:][:d])
+			return err
+		}) {
+			return nil, nil
+		}
+	}
+	losses, misses = make([]float64, models[0].Rows), make([]float64, models[0].Rows)
+	mean := make([]float64, models[0].Cols-2)
+	for i := range losses {
+		least, sum := math.Inf(1), 0.0
+		for m := range models {
+			least = min(least, models[m].Row(i)[0])
+		}
+		clear(mean)
+		for m, pi := range shares {
+			row := models[m].Row(i)
+			sum += float64(pi * elementary.Exp(least-row[0]))
+			kernel.Axpy(pi, row[2:], mean)
+		}
+		losses[i] = least - elementary.Log(sum)
+		misses[i] = p.miss(mean, models[0].Row(i)[1])
+	}
+	return losses, misses
+}
+
+// miss returns whether what predicts a row with target y is wrong, as 0 or 1, or its squared error.
+func (p *program) miss(predicted []float64, y float64) float64 {
+	first := predicted[0]
+	switch {
+	case p.real:
+		return float64((first - y) * (first - y))
+	case len(predicted) == 1 && float64((first-0.5)*y) > 0, len(predicted) > 1 && Class(predicted) == int(y):
+		return 0
+	}
+	return 1
+}
+
+// Losses writes the losses of the rows of an open task at w, whose client For has named.
 func (g *Gradient) Losses(task *data.Client, w, into []float64) {
+	if p := g.of.program; p != nil {
+		p.try(func() error {
+			if g.client < 0 {
+				return errNoClient
+			}
+			rows, err := p.Losses(0, g.client, w)
+			for i := range rows.Rows {
+				into[i] = rows.Row(i)[0]
+			}
+			return err
+		})
+		return
+	}
 	for from := 0; from < task.X.Rows; from += BlockRows {
 		g.LossesOf(task, g.between(from, min(from+BlockRows, task.X.Rows)), w, into[from:])
 	}

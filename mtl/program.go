@@ -28,13 +28,17 @@ type Program interface {
 	// Initial sets w to the values that the model starts with.
 	Initial(seed uint64, w []float64) error
 	// Gradient sets into, which has the values that have a gradient, to scale times that of the mean
-	// loss of training rows of a client at w, and returns that loss. It sets buffers to the new
-	// values of the others. The seed is for random numbers of the model, such as those of dropout.
-	Gradient(client int, rows []int32, w []float64, seed uint64, scale float64,
+	// loss of training rows of a client at w, and returns that loss. Weights, by number of the row, multiply the
+	// losses; nil: they are 1. It sets buffers to the new values of the others. The seed is for random numbers of
+	// the model, such as those of dropout.
+	Gradient(client int, rows []int32, weights, w []float64, seed uint64, scale float64,
 		into, buffers []float64) (loss float64, err error)
 	// Evaluate measures w on all rows of elements of a part of the data (data.Split.Parts: 0 training,
 	// 1 test, 2 validation rows).
 	Evaluate(part int, elements []int32, w []float64, into []Measure) error
+	// Losses returns a row for each row of an element of a part: its loss at w, its target, and
+	// Sizes.Predictions numbers that predict it.
+	Losses(part, element int, w []float64) (data.Matrix, error)
 }
 
 // Sizes are those of an external model, as its program declares them.
@@ -49,6 +53,12 @@ type Sizes struct {
 	// normalization: a mini-batch sets them.
 	Buffers int
 	Squares bool // Measure.Square is known
+	// Predictions is how many numbers predict a row: the probabilities of the classes, that of the label +1, or
+	// one for a real target; 0: the program has neither the losses of single rows nor their weights.
+	Predictions int
+	// Arrays has a line for each array of values, in their order, with its name, a space and how many values it has;
+	// empty: the program does not say
+	Arrays string
 }
 
 // Measure is how well a model fits the rows of an element.
@@ -107,6 +117,7 @@ func (l *RowLoss) ownMeans(of []fit) []float64 {
 type program struct {
 	Program
 	*failure
+	real bool // targets are real
 }
 
 // failure is the first error of a program, of all problems that it serves; see Problem.Through.
@@ -163,7 +174,7 @@ func (p *program) sum(g *Gradient, rows []int32, w []float64, scale float64, int
 		if g.client < 0 {
 			return errNoClient
 		}
-		_, err = p.Gradient(g.client, rows, w, seed, scale*float64(len(rows)), g.of.Trained(into), g.buffers)
+		_, err = p.Gradient(g.client, rows, g.weights, w, seed, scale*float64(len(rows)), g.of.Trained(into), g.buffers)
 		return err
 	})
 }
@@ -183,10 +194,21 @@ func (g *Gradient) Settle(u []float64) {
 // loss returns the mean loss of training rows of a client.
 func (p *program) loss(client int, rows []int32, w []float64, s Stream) float64 {
 	loss := math.NaN()
+	if n := p.models(w); n > 0 {
+		losses, _ := p.mix(0, client, w, n)
+		if losses == nil {
+			return loss
+		}
+		loss = 0
+		for _, i := range rows {
+			loss += losses[i] / float64(len(rows))
+		}
+		return loss
+	}
 	p.try(func() (err error) {
 		space := make([]float64, len(w))
 		trained := len(w) - p.Sizes().Buffers
-		loss, err = p.Gradient(client, rows, w, s.Uint64()>>11, 0, space[:trained], space[trained:])
+		loss, err = p.Gradient(client, rows, nil, w, s.Uint64()>>11, 0, space[:trained], space[trained:])
 		return err
 	})
 	return loss
@@ -195,8 +217,27 @@ func (p *program) loss(client int, rows []int32, w []float64, s Stream) float64 
 // measure returns how well weights fit the training rows of a client.
 func (p *program) measure(client int, w []float64) Measure {
 	var m [1]Measure
-	p.try(func() error { return p.Evaluate(0, []int32{int32(client)}, w, m[:]) })
+	p.evaluate(0, []int32{int32(client)}, w, m[:])
 	return m[0]
+}
+
+// evaluate measures weights, or the mixture that they are, on all rows of elements of a part.
+func (p *program) evaluate(part int, elements []int32, w []float64, into []Measure) {
+	n := p.models(w)
+	if n == 0 {
+		p.try(func() error { return p.Evaluate(part, elements, w, into) })
+		return
+	}
+	for i, k := range elements {
+		losses, misses := p.mix(part, int(k), w, n)
+		m := &into[i]
+		m.Rows = len(losses)
+		for j, loss := range losses {
+			m.Loss += loss / float64(m.Rows)
+			m.Square += float64(loss*loss) / float64(m.Rows)
+			m.Misses += misses[j]
+		}
+	}
 }
 
 // measuredAtOnce is the most elements of a request to measure a model.
@@ -238,7 +279,7 @@ func (p *program) measureAll(s *Sample, pool *parallel.Pool, w *data.Matrix, int
 		q := &asked[i]
 		measures := make([]Measure, len(q.elements))
 		row := ReadRow(w, q.task, worker, &spaces[worker])
-		p.try(func() error { return p.Evaluate(q.part, q.elements, row, measures) })
+		p.evaluate(q.part, q.elements, row, measures)
 		for i, m := range measures {
 			into[q.part][q.from+i] = fit{loss: float64(m.Loss * float64(m.Rows)), miss: m.Misses, rows: m.Rows,
 				own: m.Own}

@@ -40,7 +40,7 @@ func (p *pointProgram) Initial(seed uint64, w []float64) error {
 	return p.ask()
 }
 
-func (p *pointProgram) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64,
+func (p *pointProgram) Gradient(client int, _ []int32, _, w []float64, _ uint64, scale float64,
 	into, _ []float64) (loss float64, err error) {
 	if err := p.ask(); err != nil {
 		return 0, err
@@ -53,10 +53,20 @@ func (p *pointProgram) Gradient(client int, _ []int32, w []float64, _ uint64, sc
 	return loss, nil
 }
 
+// Losses has the loss of each row above that of the row before by 1, the target k, and w_0 for what predicts it.
+func (p *pointProgram) Losses(_, k int, w []float64) (data.Matrix, error) {
+	loss, err := p.Gradient(k, nil, nil, w, 0, 1, make([]float64, 2), nil)
+	of := data.NewMatrix(3, 3)
+	for i := range of.Rows {
+		copy(of.Row(i), []float64{loss + float64(i), float64(k), w[0]})
+	}
+	return of, err
+}
+
 func (p *pointProgram) Evaluate(part int, elements []int32, w []float64, into []Measure) error {
 	p.evaluated.Add(1)
 	for i, k := range elements {
-		loss, _ := p.Gradient(int(k), nil, w, 0, 1, make([]float64, 2), nil)
+		loss, _ := p.Gradient(int(k), nil, nil, w, 0, 1, make([]float64, 2), nil)
 		into[i] = Measure{Rows: 3, Loss: loss, Square: loss * loss, Misses: float64(k)}
 		if p.metrics != nil {
 			into[i].Own = []float64{float64(k) + w[0], float64(part)}
@@ -111,6 +121,31 @@ func TestAnExternalModel(t *testing.T) {
 	start := p.StartLoss()
 	expect.That(t, start == 0+1+4, "P(0) is %g", start)
 	expect.That(t, p.Err() == nil, "%v", p.Err())
+}
+
+// A mixture of the points (0, 0) and (2, 2) with the shares 1/4 and 3/4 has the losses -log sum_m pi_m exp(-loss_m),
+// and predicts 3/2.
+func TestAMixtureOfAnExternalModel(t *testing.T) {
+	cfg := Defaults()
+	cfg.Model, cfg.Regularizer = ModelExternal, RegIndependent
+	rows := []int32{3, 3, 3}
+	program := new(pointProgram)
+	p := expect.Value(NewExternalProblem(cfg, *data.RowsElsewhere(true, rows, rows, nil), program))(t)
+	mixture := []float64{0, 0, 2, 2, 0.25, 0.75}
+	for client, first := range []float64{-math.Log(0.25 + 0.75*math.Exp(-4)), 1, -math.Log(0.25*math.Exp(-4) + 0.75)} {
+		want := math.Sqrt((first*first + (first+1)*(first+1) + (first+2)*(first+2)) / 3)
+		mean, rms := p.LocalRMS(client, mixture)
+		expect.That(t, math.Abs(mean-first-1) < 1e-14 && math.Abs(rms-want) < 1e-14,
+			"client %d has the mean loss %g, rms %g, want %g and %g", client, mean, rms, first+1, want)
+	}
+	all := data.NewMatrix(1, len(mixture))
+	copy(all.Row(0), mixture)
+	o := p.Evaluate(nil, expect.Value(p.Regularizer.Start(nil, 3))(t), &all, nil, nil)
+	want := math.Sqrt((1.5*1.5 + 0.5*0.5 + 0.5*0.5) / 3)
+	expect.That(t, math.Abs(o.TestError-want) < 1e-14, "the error is %g, want %g", o.TestError, want)
+	program.failsAt = 1
+	mean, _ := p.LocalRMS(0, mixture)
+	expect.That(t, errors.Is(p.Err(), errPoint), "the mean loss is %g, the error %v", mean, p.Err())
 }
 
 // The metrics of a program's own are means over rows, of elements in their order, and values of each

@@ -32,20 +32,26 @@ type RowLoss struct {
 // need more, walks prefetch them.
 const cacheShare = 8 << 20
 
-// dotInOrder returns x_i . w in a walk over the rows in their order.
-func (l *RowLoss) dotInOrder(x *data.Matrix, i int, w []float64) float64 {
-	if l.exceedsCache {
-		return x.DotInOrder(i, w)
+// dotsInOrder sets z to x_i . w for the rows from one on.
+func (l *RowLoss) dotsInOrder(x *data.Matrix, from int, w, z []float64) {
+	if !l.exceedsCache {
+		x.Dots(from, w, z)
+		return
 	}
-	return x.Dot(i, w)
+	for k := range z {
+		z[k] = x.DotInOrder(from+k, w)
+	}
 }
 
-// DotOf returns the score x_i . w of row i = rows[k] in a walk over these rows.
-func (l *RowLoss) DotOf(x *data.Matrix, rows []int32, k int, w []float64) float64 {
-	if l.exceedsCache {
-		return x.DotOf(rows, k, w)
+// DotsOf sets z[k] to x_i . w of row i = rows[k].
+func (l *RowLoss) DotsOf(x *data.Matrix, rows []int32, w, z []float64) {
+	if !l.exceedsCache {
+		x.DotsOf(rows, w, z)
+		return
 	}
-	return x.Dot(int(rows[k]), w)
+	for k := range z {
+		z[k] = x.DotOf(rows, k, w)
+	}
 }
 
 // newRowLoss returns the loss of a validated configuration. It fails with a config.Problem when
@@ -77,7 +83,7 @@ func newRowLoss(cfg *Config, train *data.Set, external Program) (*RowLoss, error
 // through returns the loss of an external model with a program.
 func (l *RowLoss) through(external Program) *RowLoss {
 	of := *l
-	of.program = &program{external, new(failure)}
+	of.program = &program{external, new(failure), l.real}
 	if l.program != nil {
 		of.program.failure = l.program.failure
 	}
@@ -220,9 +226,7 @@ func (l *RowLoss) fit(task *data.Client, w, a []float64) fit {
 	defer l.scratch.Put(g)
 	for from := 0; from < f.rows; from += BlockRows {
 		z := g.z[:min(BlockRows, f.rows-from)]
-		for i := range z {
-			z[i] = l.dotInOrder(&task.X, from+i, w)
-		}
+		l.dotsInOrder(&task.X, from, w, z)
 		y := task.Y[from:][:len(z)]
 		f.loss = sums.addValues(f.loss, z, y)
 		for i, zi := range z {
@@ -268,15 +272,15 @@ func (l *RowLoss) eachRow(task *data.Client, w []float64, visit func(i int, z []
 	}
 	g := l.scratch.Get().(*Gradient)
 	defer l.scratch.Put(g)
-	if l.Outputs == 1 && l.layers == nil {
-		for i := range task.X.Rows {
-			g.z[0] = l.dotInOrder(&task.X, i, w)
-			visit(i, g.z[:1])
-		}
-		return
-	}
 	for from := 0; from < task.X.Rows; from += BlockRows {
 		to := min(from+BlockRows, task.X.Rows)
+		if l.Outputs == 1 && l.layers == nil {
+			l.dotsInOrder(&task.X, from, w, g.z[:to-from])
+			for i := from; i < to; i++ {
+				visit(i, g.z[i-from:][:1])
+			}
+			continue
+		}
 		scores := g.Scores(task, from, to, w)
 		for i := from; i < to; i++ {
 			visit(i, scores[(i-from)*l.Outputs:][:l.Outputs])

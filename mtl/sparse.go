@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"fedsim/data"
+	"fedsim/internal/tools/lasso"
 )
 
 // sparse is a dense coupling with an l1 term, the part in W of eq. graph1:
@@ -35,10 +36,10 @@ func newSparse(precision *mat.SymDense, l1 float64) (*sparse, error) {
 
 // Primal sets W = grad R*(V).
 func (s *sparse) Primal(w, v *data.Matrix) {
-	l := newLasso(s.precision, s.Tasks(), s.l1)
+	l := lasso.New(s.precision, s.Tasks(), s.l1)
 	for j := range v.Cols {
-		l.solve(v.Data[j:], v.Stride)
-		for t, x := range l.w {
+		l.Solve(v.Data[j:], v.Stride)
+		for t, x := range l.W {
 			w.Data[t*w.Stride+j] = x
 		}
 	}
@@ -47,20 +48,20 @@ func (s *sparse) Primal(w, v *data.Matrix) {
 // Incremental solves all lassos for every row of W: the weights of a task depend on those of
 // the others.
 func (s *sparse) Incremental(v *data.Matrix) IncrementalPrimal {
-	return &sparseFollower{s, follower{v}, newLasso(s.precision, s.Tasks(), s.l1)}
+	return &sparseFollower{s, follower{v}, lasso.New(s.precision, s.Tasks(), s.l1)}
 }
 
 type sparseFollower struct {
 	*sparse
 	follower
-	lasso *lasso
+	lasso *lasso.Solver
 }
 
 // Task sets dst to row t of W.
 func (f *sparseFollower) Task(dst []float64, t int) {
 	for j := range dst {
-		f.lasso.solve(f.v.Data[j:], f.v.Stride)
-		dst[j] = f.lasso.w[t]
+		f.lasso.Solve(f.v.Data[j:], f.v.Stride)
+		dst[j] = f.lasso.W[t]
 	}
 }
 

@@ -145,7 +145,7 @@ func (s Subproblem) Evaluate(a, u, w, dv []float64) (at SubproblemValue) {
 	for j, aj := range a {
 		i, c := p.coordinate(j)
 		y := p.Target(task.Y[i], c)
-		z := p.dotInOrder(&task.X, i, p.block(u, c))
+		z := task.X.Dot(i, p.block(u, c))
 		conjugate := p.Loss.Conjugate(aj, y)
 		at.Value += conjugate
 		at.Gap += p.Loss.Value(z, y) + conjugate + float64(aj*z)

@@ -137,11 +137,16 @@ func (o *LocalOptimum) measure() {
 	o.addImage(o.u, o.best)
 	task := o.open()
 	defer task.Close()
+	if o.p.Outputs == 1 {
+		o.p.dotsInOrder(&task.X, 0, o.u, o.z)
+	}
 	loss, sum := o.p.Loss, 0.0
 	for i, b := range o.best {
 		row, c := o.p.coordinate(i)
-		z, y := o.p.dotInOrder(&task.X, row, o.p.block(o.u, c)), o.p.Target(task.Y[row], c)
-		o.z[i] = z
+		if o.p.Outputs > 1 {
+			o.z[i] = task.X.Dot(row, o.p.block(o.u, c))
+		}
+		z, y := o.z[i], o.p.Target(task.Y[row], c)
 		sum += loss.Value(z, y) + loss.Conjugate(b, y) + float64(b*z)
 	}
 	o.gap = max(0, sum*o.p.Scale[o.k])

@@ -17,6 +17,10 @@ type SharedLinks = flows.Config
 // SharedConfig is the table [network.shared]: the capacities that transfers share, and their rush hour.
 type SharedConfig struct {
 	SharedLinks
+	// trace file with the share of its capacity, both ways, that other traffic leaves each shared
+	// link: traces of kind share, by the names server, cell-0, cell-1 and so on. A link without one
+	// has all of it
+	Capacity string `toml:"capacity"`
 	// hour of each virtual day at which the capacity of the shared links falls; time 0 is midnight
 	RushFromH float64 `toml:"rush_from_h"`
 	// hour of the day at which the capacity is restored
@@ -41,6 +45,8 @@ type WireConfig struct {
 	HeaderBytes int `toml:"header_bytes"`
 	// bytes per value in a message: 4 or 8
 	PayloadBytesPerValue int `toml:"bytes_per_value"`
+
+	TimeoutConfig
 }
 
 // HubConfig is the table [network.hubs]: hubs between the server and devices.
@@ -114,9 +120,10 @@ func Defaults() Config {
 	return Config{
 		Profile: "lte", DownlinkMbps: Unset, UplinkMbps: Unset, RTTms: Unset,
 		RuntimeConfig: runtimeDefaults(), Radio: RadioActive, BytesScale: 1,
-		SharedConfig: SharedConfig{RushShare: 1},
-		WireConfig:   WireConfig{WireFactor: 1, HeaderBytes: 64, PayloadBytesPerValue: 8},
-		HubConfig:    HubConfig{HubProfile: "ble", HubMbps: Unset, HubRTTms: Unset},
+		SharedConfig: SharedConfig{SharedLinks: SharedLinks{CellShare: flows.Bits}, RushShare: 1},
+		WireConfig: WireConfig{WireFactor: 1, HeaderBytes: 64, PayloadBytesPerValue: 8,
+			TimeoutConfig: TimeoutConfig{Retransmit: Restart}},
+		HubConfig: HubConfig{HubProfile: "ble", HubMbps: Unset, HubRTTms: Unset},
 	}
 }
 
@@ -148,6 +155,11 @@ func (cfg *Config) Validate(c *config.Checker) {
 // Validate reports all errors in the table.
 func (s *SharedConfig) Validate(c *config.Checker) {
 	s.SharedLinks.Validate(c)
+	if s.Capacity != "" {
+		c.Require(s.RushShare == 1, "capacity", s.Capacity, "cannot be combined with rush_share, which sets it")
+		c.Require(s.SharesLinks(), "capacity", s.Capacity,
+			"requires a shared link: set server_up_mbps, server_down_mbps or cells")
+	}
 	c.Require(s.RushFromH >= 0 && s.RushFromH < 24, "rush_from_h", s.RushFromH, "must be in [0, 24)")
 	c.Require(s.RushToH >= 0 && s.RushToH <= 24, "rush_to_h", s.RushToH, "must be in [0, 24]")
 	c.Require(s.RushShare > 0 && s.RushShare <= 1, "rush_share", s.RushShare, "must be in (0, 1]")
@@ -169,6 +181,7 @@ func (w *WireConfig) Validate(c *config.Checker) {
 		fmt.Sprintf("must be in [0, %d]", 1<<30))
 	c.Require(w.PayloadBytesPerValue == 4 || w.PayloadBytesPerValue == 8, "bytes_per_value", w.PayloadBytesPerValue,
 		"must be 4 or 8")
+	w.TimeoutConfig.Validate(c)
 }
 
 // Validate reports all errors in the table.

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"math"
 	"testing"
 
 	"fedsim/config"
@@ -49,7 +48,6 @@ func TestRelativeCosts(t *testing.T) {
 }
 
 func TestInvalidLinks(t *testing.T) {
-	const rate = "must be positive and at most 1e+09"
 	for _, c := range []struct {
 		change func(*Config)
 		want   []string
@@ -57,14 +55,6 @@ func TestInvalidLinks(t *testing.T) {
 		{func(n *Config) { n.Profile = "LTE " },
 			[]string{`network.profile = "LTE ": must be one of wifi, wifi-2012, lte, 3g, ble, ` +
 				`ethernet (did you mean "lte"?)`}},
-		{func(n *Config) { n.DownlinkMbps = 0 }, []string{"network.downlink_mbps = 0: " + rate}},
-		{func(n *Config) { n.UplinkMbps = -2 }, []string{"network.uplink_mbps = -2: " + rate}},
-		{func(n *Config) { n.DownlinkMbps, n.UplinkMbps = math.Inf(1), math.NaN() },
-			[]string{"network.downlink_mbps = +Inf: " + rate, "network.uplink_mbps = NaN: " + rate}},
-		{func(n *Config) { n.RTTms = -30 }, []string{"network.rtt_ms = -30: must be in [0, 1e+09]"}},
-		{func(n *Config) { n.RateSpread, n.Jitter = -1, math.NaN() },
-			[]string{"network.rate_spread = -1: must be in [0, 100]", "network.jitter = NaN: must be in [0, 100]"}},
-		{func(n *Config) { n.LossProbability = 1.2 }, []string{"network.loss_probability = 1.2: must be in [0, 1]"}},
 		{func(n *Config) { n.HeaderBytes, n.PayloadBytesPerValue = -1, 2 },
 			[]string{"network.wire.header_bytes = -1: must be in [0, 1073741824]",
 				"network.wire.bytes_per_value = 2: must be 4 or 8"}},

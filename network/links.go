@@ -23,19 +23,21 @@ const (
 )
 
 // Links are the links of all devices: a profile each, or per class, and the device's own
-// rates. They do not change.
+// rates. Only their channels change.
 type Links struct {
-	seed    uint64
-	kinds   []kind
-	class   []uint8 // by device; nil if there is one class
-	header  int
-	payload int     // bytes per value
-	scale   float64 // bytes that each byte stands for
-	jitter  lognormal.Multiplier
-	steady  bool // neither jitter nor losses: nothing is drawn
-	loss    float64
-	spread  *lognormal.Multiplier // from which the factor of each device is drawn; nil: factors has them
-	factors []float64             // each device's rates as multiples of its profile's; nil if all are 1
+	seed       uint64
+	kinds      []kind
+	class      []uint8 // by device; nil if there is one class
+	header     int
+	payload    int     // bytes per value
+	scale      float64 // bytes that each byte stands for
+	jitter     lognormal.Multiplier
+	steady     bool // neither jitter nor losses: nothing is drawn
+	loss       float64
+	spread     *lognormal.Multiplier // from which the factor of each device is drawn; nil: factors has them
+	channels   []channel             // by device; nil: they do not change
+	roundTrips int                   // messages of a transfer besides one
+	factors    []float64             // each device's rates as multiples of its profile's; nil if all are 1
 }
 
 // kind describes the links of a class.
@@ -134,6 +136,7 @@ func (l *Links) Stateless() bool {
 // AddRoundTrips makes every transfer several messages, one after the other, each with the
 // latency of the link.
 func (l *Links) AddRoundTrips(n int) {
+	l.roundTrips = n
 	for i := range l.kinds {
 		l.kinds[i].latency *= float64(1 + n)
 	}
@@ -174,11 +177,11 @@ func (l *Links) Expected(d Direction, device int, bytes float64) engine.Time {
 // LatencyShare returns the latency of a message of some bytes to or from a device as a
 // share of the message's duration. Jitter stretches both alike.
 func (l *Links) LatencyShare(d Direction, device int, bytes float64) float64 {
-	latency := l.kind(device).latency
+	latency := l.Latency(device)
 	if latency == 0 {
 		return 0
 	}
-	return latency / l.seconds(d, device, bytes)
+	return latency / l.present(d, device, bytes)
 }
 
 // Send sends a message of some bytes to or from a device in a round. attempt counts from 0.
@@ -188,7 +191,10 @@ func (l *Links) LatencyShare(d Direction, device int, bytes float64) float64 {
 // every probability. Its jitter does not depend on its bytes. So all algorithms face the
 // same links.
 func (l *Links) Send(d Direction, device, round, attempt int, bytes float64) Transfer {
-	seconds := l.seconds(d, device, bytes)
+	seconds, loss := l.present(d, device, bytes), l.loss
+	if l.channels != nil {
+		loss = l.channels[device].loss
+	}
 	if l.steady {
 		return Transfer{Duration: engine.FromSeconds(seconds)}
 	}
@@ -197,7 +203,7 @@ func (l *Links) Send(d Direction, device, round, attempt int, bytes float64) Tra
 		purpose = rng.Uplink
 	}
 	s := rng.NewAttempt(l.seed, purpose, device, round, attempt)
-	lost := s.Float64() < l.loss
+	lost := s.Float64() < loss
 	return Transfer{Duration: engine.FromSeconds(seconds * l.jitter.At(s.Normal())), Lost: lost}
 }
 

@@ -15,7 +15,8 @@ import (
 
 // falling returns a run with the values 1, 0.1, ... at 0, 1, ... s.
 func falling(seed uint64, rounds int, status results.Status) results.Run {
-	r := results.Run{Method: "m", Seed: seed, Status: status, StopAt: results.ToSuboptimality(1e-3)}
+	r := results.Run{Method: "m", Seed: seed, Status: status,
+		Reporting: results.Reporting{StopAt: results.ToSuboptimality(1e-3)}}
 	for i := range rounds + 1 {
 		r.Rounds = append(r.Rounds, results.Round{Round: i, TimeS: float64(i), Suboptimality: math.Pow10(-i)})
 	}

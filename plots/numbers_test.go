@@ -177,7 +177,8 @@ func TestSteps(t *testing.T) {
 	for seed := uint64(1); seed <= 2; seed++ {
 		at := float64(seed)
 		runs = append(runs,
-			results.Run{Method: "m", Seed: seed, Status: results.Done, StopAt: results.ToSuboptimality(0.1),
+			results.Run{Method: "m", Seed: seed, Status: results.Done,
+				Reporting: results.Reporting{StopAt: results.ToSuboptimality(0.1)},
 				Rounds: []results.Round{
 					{Suboptimality: 1}, {Round: 1, TimeS: at, Suboptimality: 0.5},
 					{Round: 2, TimeS: 20 + at, Suboptimality: 0.1},

@@ -23,7 +23,7 @@ func (r race) run(seed uint64, comm float64, point ...results.Setting) results.R
 	out := results.Run{
 		ID:         fmt.Sprintf("%s%v/%d", r.method, point, seed),
 		Experiment: "x", Method: r.method, Algorithm: r.algorithm, Point: point, Seed: seed,
-		Status: results.Done, StopAt: results.ToSuboptimality(1e-3),
+		Status: results.Done, Reporting: results.Reporting{StopAt: results.ToSuboptimality(1e-3)},
 		Reference: results.Reference{Optimum: 2, OptimumGap: 1e-9},
 	}
 	s := rng.New(seed, rng.Synthetic, len(r.method), int(1e3*comm))

@@ -11,6 +11,10 @@ type DataSet struct {
 	DroppedRows   int `json:"dropped_rows,omitempty"`
 	FilledRows    int `json:"filled_rows,omitempty"`
 	MissingValues int `json:"missing_values,omitempty"`
+	// Clients that hold fewer rows than they have, and those that cannot hold their models and take no part
+	// (data.memory_mb).
+	ShortClients int `json:"short_clients,omitempty"`
+	UnfitClients int `json:"unfit_clients,omitempty"`
 	// Clients has the names of the clients; nil: the file has none.
 	Clients *ClientList `json:"clients,omitempty"`
 }

@@ -11,7 +11,7 @@ type Declared struct {
 	Columns []Column[Round] // with Name, Unit, Label, Doc and Head
 
 	// The table of a run's costs in fedsim explain: its field in JSON, what amounts are called there and
-	// in the table ("euros"), its title, and what labels begin with that the title says.
+	// in the table ("euros"), its title, and what labels begin with that the title says. No field: no table.
 	Field, Amount, Title, Cut string
 
 	first int // the place of the first column in Round.Values

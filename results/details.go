@@ -17,8 +17,27 @@ func Details(runs []Run, all bool) (list Sections) {
 		}
 		list = append(list, searched(runs))
 	}
-	list = append(list, edges(runs, all), dropped(runs))
+	list = append(list, edges(runs, all), dropped(runs), limited(runs))
 	return slices.DeleteFunc(list, func(s Section) bool { return len(s.Notes) == 0 })
+}
+
+// limited counts the clients that lack memory, by method.
+func limited(runs []Run) Section {
+	s := Section{Title: "clients lack memory (data.memory_mb)"}
+	noted := map[string]bool{}
+	for i := range runs {
+		r := &runs[i]
+		if r.Data == nil || r.Data.ShortClients+r.Data.UnfitClients == 0 {
+			continue
+		}
+		note := fmt.Sprintf("%s: %d cannot hold their models and take no part, %d train on some of their rows",
+			r.Method, r.Data.UnfitClients, r.Data.ShortClients)
+		if !noted[note] {
+			noted[note] = true
+			s.Notes = append(s.Notes, note)
+		}
+	}
+	return s
 }
 
 // dropped names the rows of data files that the runs are without, since values were missing.

@@ -24,6 +24,7 @@ type DeviceRow struct {
 	DownlinkS    float64 // including radio wake-up
 	ComputeS     float64
 	OverheadS    float64 // the part of ComputeS that is not FLOPs at the device's rate
+	ThrottledS   float64 // the part of ComputeS at less than the usual speed, by heat or a model
 	UplinkS      float64 // including radio wake-up
 	PollS        float64 // waiting for a poll, within an attempt
 	WaitS        float64 // idle: not selected, done, or failed
@@ -35,6 +36,8 @@ type DeviceRow struct {
 	BytesDown    float64
 	BytesUp      float64
 	EnergyJ      float64
+	DownSharedS  float64 // of downlinks that ended, how much longer than alone on shared links they took
+	UpSharedS    float64 // likewise, of uplinks
 }
 
 // Outcome is the result of a round for a device.
@@ -47,6 +50,7 @@ const (
 	OutcomeUnderWay    Outcome = "under-way"    // it is still working
 	OutcomeDropped     Outcome = "dropped"      // it dropped out (faults)
 	OutcomeMessageLost Outcome = "message-lost" // its link lost a message
+	OutcomeTimedOut    Outcome = "timed-out"    // the last connection of a transfer was given up
 	OutcomeUnavailable Outcome = "unavailable"  // it became unavailable, or was when it was selected
 	OutcomeDepleted    Outcome = "depleted"     // its battery was depleted
 	OutcomeLowBattery  Outcome = "low-battery"  // its battery was too low to start
@@ -58,7 +62,7 @@ const (
 // Outcomes lists every Outcome.
 var Outcomes = []Outcome{
 	OutcomeAccepted, OutcomeRefused, OutcomeUnderWay, OutcomeDropped, OutcomeMessageLost, OutcomeUnavailable,
-	OutcomeDepleted, OutcomeLowBattery, OutcomeLate, OutcomeNoTime, OutcomeNotSelected,
+	OutcomeDepleted, OutcomeLowBattery, OutcomeLate, OutcomeNoTime, OutcomeTimedOut, OutcomeNotSelected,
 }
 
 // DeviceColumns are the columns of devices.parquet after those that identify the run.
@@ -98,6 +102,9 @@ var DeviceColumns = []Column[DeviceRow]{
 	{Kind: CostColumn, Name: "overhead_s", Unit: "s", Doc: "the part of compute_s that is not FLOPs at the rate of " +
 		"the device: overheads of tasks, steps and memory traffic, launches and cold starts, " +
 		"with its share of the jitter (docs/time.md)", Field: func(r *DeviceRow) any { return &r.OverheadS }},
+	{Kind: CostColumn, Name: "throttled_s", Unit: "s", Doc: "the part of compute_s at less than the usual speed, " +
+		"since the device is hot, or a device model says so (docs/time.md#heat)",
+		Field: func(r *DeviceRow) any { return &r.ThrottledS }},
 	{Kind: CostColumn, Name: "uplink_s", Unit: "s", Doc: "sending, including radio wake-up",
 		Field: func(r *DeviceRow) any { return &r.UplinkS }},
 	{Kind: CostColumn, Name: "poll_s", Unit: "s", Doc: "waiting within an attempt: the server's message for the " +
@@ -124,6 +131,11 @@ var DeviceColumns = []Column[DeviceRow]{
 		Field: func(r *DeviceRow) any { return &r.BytesUp }},
 	{Kind: CostColumn, Name: "energy_j", Unit: "J", Doc: "drawn from battery or mains",
 		Field: func(r *DeviceRow) any { return &r.EnergyJ }},
+	{Kind: CostColumn, Name: "down_shared_s", Unit: "s", Doc: "how much longer downlinks that ended in the round " +
+		"took than alone on the links of network.shared, at the rates that the device's own link had",
+		Field: func(r *DeviceRow) any { return &r.DownSharedS }},
+	{Kind: CostColumn, Name: "up_shared_s", Unit: "s", Doc: "likewise, uplinks",
+		Field: func(r *DeviceRow) any { return &r.UpSharedS }},
 }
 
 // outcomeTexts are Outcomes as texts.

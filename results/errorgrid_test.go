@@ -16,7 +16,7 @@ func TestErrorGrid(t *testing.T) {
 		for seed, e := range errors {
 			r := Run{Experiment: "x", Method: []string{"a", "b"}[i%2], Seed: uint64(seed),
 				Point: []Setting{{"data", []string{"one | two", "three"}[i/2]}}, Vary: VarySplit,
-				MainMetric: "test_error_clients", Status: Done}
+				Reporting: Reporting{MainMetric: "test_error_clients"}, Status: Done}
 			round := Round{Round: 1, TestErrorClients: e, TestError: e / 2}
 			r.Rounds = []Round{round}
 			runs = append(runs, r)

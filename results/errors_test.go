@@ -11,8 +11,9 @@ import (
 
 // ended returns a run with evaluations of the test error and of that of its worst clients.
 func ended(method string, seed uint64, last int, errors ...float64) Run {
-	r := Run{Experiment: "e", Method: method, Algorithm: method, Seed: seed, Vary: VarySplit, ReportLast: last,
-		Metrics: []NamedMetric{{Split: "test", Name: "error"}}}
+	r := Run{Experiment: "e", Method: method, Algorithm: method, Seed: seed, Vary: VarySplit,
+		Reporting: Reporting{ReportLast: last},
+		Metrics:   []NamedMetric{{Split: "test", Name: "error"}}}
 	for h, x := range errors {
 		round := Round{Round: 2 * h, TestError: x, TrainError: x / 2,
 			Metrics: []NamedValue{{Split: "test", Name: "error_worst10", Value: 2 * x}}}

@@ -44,12 +44,12 @@ type Figure struct {
 	XScale string `toml:"x_scale"`
 	// linear or log; empty: log for the sub-optimality and the duality gap, linear for others
 	YScale string `toml:"y_scale"`
-	// right end of the horizontal axis, noted in the figure; 0: all data
-	XMax float64 `toml:"x_max"`
-	// lower end of the vertical axis; 0: chosen from the data. The figure notes data below it
-	YMin float64 `toml:"y_min"`
-	// upper end of the vertical axis; 0: chosen from the data. The figure notes data above it
-	YMax float64 `toml:"y_max"`
+	// right end of the horizontal axis, noted in the figure
+	XMax float64 `toml:"x_max" absent:"0: all data"`
+	// lower end of the vertical axis. The figure notes data below it
+	YMin float64 `toml:"y_min" absent:"0: chosen from the data"`
+	// upper end of the vertical axis. The figure notes data above it
+	YMax float64 `toml:"y_max" absent:"0: chosen from the data"`
 	// a thin dashed line for each line of the figure: y of the model at the optimum of its problem,
 	// mean over seeds (docs/methods.md#tuning). For errors and their statistics over clients
 	Limits bool `toml:"limits"`

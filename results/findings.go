@@ -9,22 +9,28 @@ import (
 )
 
 // findings are the messages about the runs of an experiment together: each function returns the texts of
-// its message, and marks the rows that it doubts. The runs are those of the rows of each block.
+// its message, and marks the rows that it doubts.
 var findings = []struct {
 	about string
 	level Level
-	find  func(e *ExperimentSummary, runs [][][]Run) []string
+	find  func(*examined) []string
 }{
-	{"constant", IsWarning, (*ExperimentSummary).constant},
-	{AboutDiverged, IsWarning, (*ExperimentSummary).diverged},
-	{"target", IsWarning, (*ExperimentSummary).atOnce},
-	{"same", IsWarning, (*ExperimentSummary).same},
-	{"end", IsWarning, (*ExperimentSummary).worse},
-	{"unequal-ends", IsWarning, (*ExperimentSummary).unequal},
-	{"ends", IsNote, (*ExperimentSummary).endsApart},
-	{"few rows", IsNote, (*ExperimentSummary).fewRows},
-	{"one seed", IsNote, (*ExperimentSummary).oneSeed},
-	{"not reached", IsNote, (*ExperimentSummary).missed},
+	{"constant", IsWarning, (*examined).constant},
+	{AboutDiverged, IsWarning, (*examined).diverged},
+	{"target", IsWarning, (*examined).atOnce},
+	{"same", IsWarning, (*examined).same},
+	{"end", IsWarning, (*examined).worse},
+	{"unequal-ends", IsWarning, (*examined).unequal},
+	{"ends", IsNote, (*examined).endsApart},
+	{"few rows", IsNote, (*examined).fewRows},
+	{"one seed", IsNote, (*examined).oneSeed},
+	{"not reached", IsNote, (*examined).missed},
+}
+
+// examined is an experiment with its runs: those of the rows of each block.
+type examined struct {
+	*ExperimentSummary
+	runs [][][]Run
 }
 
 // A method diverges if its training loss grows by more than divergence over that of the first model. P has a
@@ -44,11 +50,11 @@ func (r *Run) divergence() float64 {
 
 // diverged finds rows whose training loss ends far above that of the first model. A loss that is not finite
 // is a warning of its run.
-func (e *ExperimentSummary) diverged(runs [][][]Run) []string {
+func (e *examined) diverged() []string {
 	var in affected
 	most, last, remedy := 0.0, 0.0, ""
-	for i := range runs {
-		for k, seeds := range runs[i] {
+	for i := range e.runs {
+		for k, seeds := range e.runs[i] {
 			n := 0
 			for s := range seeds {
 				from, to := seeds[s].losses()
@@ -76,7 +82,8 @@ func (e *ExperimentSummary) diverged(runs [][][]Run) []string {
 		upTo = "up to "
 	}
 	return []string{
-		fmt.Sprintf("%s: diverged: the training loss ends at %s%.3g, %.3g times where it began%s; lower the step%s",
+		fmt.Sprintf("%s: diverged: the training loss ends at %s%.3g, %.3g times where it began%s; "+
+			"lower the step, or scale the features of a file (data.standardize)%s",
 			names(in.labels), upTo, last, most, in.share(), remedy),
 	}
 }
@@ -115,12 +122,12 @@ func (r *Run) losses() (first, last float64) {
 
 // atOnce finds targets that every run has at its first evaluation after a round, or before: they compare
 // nothing.
-func (e *ExperimentSummary) atOnce(runs [][][]Run) []string {
+func (e *examined) atOnce() []string {
 	var found []string
 	latest := 0
 	for k, target := range e.Targets {
 		last, all := 0, e.Known[k]
-		eachRun(runs, func(r *Run) {
+		eachRun(e.runs, func(r *Run) {
 			m, _ := r.Metric(target.Metric)
 			first := slices.IndexFunc(r.Rounds, func(x Round) bool { return x.Round > 0 && !math.IsNaN(m.Of(&x)) })
 			at, reached := r.Reached(target)
@@ -148,10 +155,10 @@ func (e *ExperimentSummary) atOnce(runs [][][]Run) []string {
 }
 
 // same finds rows of a block whose runs are equal in all rounds, errors included.
-func (e *ExperimentSummary) same(runs [][][]Run) []string {
+func (e *examined) same() []string {
 	blocks := map[string]int{}
 	var groups []string
-	for i, rows := range runs {
+	for i, rows := range e.runs {
 		done := make([]bool, len(rows))
 		for k := range rows {
 			labels := []string{}
@@ -210,15 +217,15 @@ const (
 )
 
 // worse finds rows whose error at the end is worse than it was. The best is that of the mean over seeds.
-func (e *ExperimentSummary) worse(runs [][][]Run) []string {
+func (e *examined) worse() []string {
 	m := e.Metric
 	if m.Higher {
 		m, _ = MetricNamed(cmp.Or(m.Complement, DefaultMetric))
 	}
 	var labels []string
 	text, most := "", 0.0
-	for i := range runs {
-		for k, seeds := range runs[i] {
+	for i := range e.runs {
+		for k, seeds := range e.runs[i] {
 			end, best, at := fall(&m, seeds)
 			least := worsePoints
 			if seeds[0].Real {
@@ -305,7 +312,7 @@ func percent(m *Metric, value float64, real bool) string {
 }
 
 // endsApart finds blocks whose runs end at times that are too far apart to compare errors at the end.
-func (e *ExperimentSummary) endsApart([][][]Run) []string {
+func (e *examined) endsApart() []string {
 	var from, to *Row
 	n := 0
 	for i := range e.Blocks {
@@ -335,21 +342,21 @@ func (e *ExperimentSummary) endsApart([][][]Run) []string {
 }
 
 // oneSeed finds that several methods have one seed each.
-func (e *ExperimentSummary) oneSeed(runs [][][]Run) []string {
+func (e *examined) oneSeed() []string {
 	if e.RowKey != "method" || e.Seeds != 1 ||
-		!slices.ContainsFunc(runs, func(rows [][]Run) bool { return len(rows) > 1 }) {
+		!slices.ContainsFunc(e.runs, func(rows [][]Run) bool { return len(rows) > 1 }) {
 		return nil
 	}
 	return []string{"one seed: a difference may be chance"}
 }
 
 // missed finds targets that no run reached, those of a metric together.
-func (e *ExperimentSummary) missed(runs [][][]Run) (texts []string) {
+func (e *examined) missed() (texts []string) {
 	values := map[string][]string{}
 	var order []string
 	for k, target := range e.Targets {
 		reached := !e.Known[k]
-		eachRun(runs, func(r *Run) {
+		eachRun(e.runs, func(r *Run) {
 			_, ok := r.Reached(target)
 			reached = reached || ok
 		})
@@ -364,7 +371,7 @@ func (e *ExperimentSummary) missed(runs [][][]Run) (texts []string) {
 	for _, name := range order {
 		best, label, real := math.NaN(), "", false
 		var metric Metric
-		eachRun(runs, func(r *Run) {
+		eachRun(e.runs, func(r *Run) {
 			m, _ := r.Metric(name)
 			for i := range r.Rounds {
 				if x := m.Of(&r.Rounds[i]); m.Better(x, best) {
@@ -382,16 +389,35 @@ func (e *ExperimentSummary) missed(runs [][][]Run) (texts []string) {
 		for _, more := range values[name][1:] {
 			first += ", " + strings.TrimPrefix(more, metric.LabelFor(real)+" ")
 		}
-		text, none := percent(&metric, best, real), "no method"
+		text, none, rest := percent(&metric, best, real), "no method", ""
 		if e.RowKey != "method" {
 			none = "no run"
 		}
 		if metric.Name == Suboptimality {
-			text = metric.Format(best, real)
+			text, rest = metric.Format(best, real), e.unsolved()
 		}
-		texts = append(texts, fmt.Sprintf("%s reached %s; the best was %s, %s", none, first, label, text))
+		texts = append(texts, fmt.Sprintf("%s reached %s; the best was %s, %s%s", none, first, label, text, rest))
 	}
 	return texts
+}
+
+// unsolved says that the reference optimum is not known well enough for a target of sub-optimality that no run reached.
+func (e *examined) unsolved() string {
+	gap, least := 0.0, math.Inf(1)
+	eachRun(e.runs, func(r *Run) {
+		if r.OptimumGap > gap {
+			gap = r.OptimumGap
+		}
+	})
+	for k, target := range e.Targets {
+		if target.Metric == Suboptimality && e.Known[k] {
+			least = min(least, target.Value)
+		}
+	}
+	if gap < least {
+		return ""
+	}
+	return fmt.Sprintf("; the reference optimum is solved to a gap of %.2g only (problem.optimum.sweeps)", gap)
 }
 
 // eachRun calls do for all runs.
@@ -406,7 +432,7 @@ func eachRun(runs [][][]Run, do func(*Run)) {
 }
 
 // inBlocks says of how many blocks something is, if not of all.
-func (e *ExperimentSummary) inBlocks(n int) string {
+func (e *examined) inBlocks(n int) string {
 	if n == len(e.Blocks) {
 		return ""
 	}
@@ -415,7 +441,7 @@ func (e *ExperimentSummary) inBlocks(n int) string {
 
 // unequal finds a block with a first method in which runs ended without a target, and with less time than those of
 // another row.
-func (e *ExperimentSummary) unequal([][][]Run) []string {
+func (e *examined) unequal() []string {
 	for _, f := range e.Firsts() {
 		k := slices.Index(e.Targets, f.Target)
 		b := &e.Blocks[slices.IndexFunc(e.Blocks, func(b Block) bool { return slices.Equal(b.Point, f.Point) })]

@@ -172,7 +172,7 @@ func TestDivergedLoss(t *testing.T) {
 	}
 	runs := []Run{with("a", 1, 1, 2, 3e39), with("a", 2, 1, 1, 9), with("b", 1, 1, 50, 9.9), with("b", 2, 1, 1, 1)}
 	want := "warning: a: diverged: the training loss ends at 3e+39, 3e+39 times where it began (1 of 2 runs); " +
-		"lower the step"
+		"lower the step, or scale the features of a file (data.standardize)"
 	got := told(runs, nil, "diverged")
 	expect.That(t, slices.Equal(got, []string{want}), "%q", got)
 	for _, r := range runs[:2] {
@@ -229,5 +229,20 @@ func TestFewTestRows(t *testing.T) {
 			expect.That(t, (few != 0 || text == "") && (few == 0 || text == want),
 				"%s: %d clients with few rows: %q, want %q", metric, few, text, want)
 		}
+	}
+}
+
+// A target of sub-optimality below the gap of the reference optimum says that the optimum may be the reason.
+func TestTargetBelowTheGapOfTheOptimum(t *testing.T) {
+	r := errorsOf("a", 1, .5, .4)
+	for i := range r.Rounds {
+		r.Rounds[i].Suboptimality = .2
+	}
+	missed := "note: no method reached primal sub-optimality 1e-01, 1e-02; the best was a, 2.0e-01"
+	for gap, rest := range map[float64]string{.009: "", math.NaN(): "",
+		.03: "; the reference optimum is solved to a gap of 0.03 only (problem.optimum.sweeps)"} {
+		r.OptimumGap = gap
+		got := told([]Run{r}, ToSuboptimalities(.1, .01), "not reached")
+		expect.That(t, slices.Equal(got, []string{missed + rest}), "%g: %q", gap, got)
 	}
 }

@@ -71,9 +71,10 @@ func (s *Summary) said() Sections {
 // inform collects the messages of an experiment, given the runs of its rows, and takes the star from
 // rows that they doubt.
 func (e *ExperimentSummary) inform(runs [][][]Run) {
-	e.messages = e.recorded(runs)
+	of := &examined{e, runs}
+	e.messages = of.recorded()
 	for _, m := range findings {
-		for _, text := range m.find(e, runs) {
+		for _, text := range m.find(of) {
 			e.messages = append(e.messages, Message{Level: m.level, About: m.about, Text: text})
 		}
 	}
@@ -127,15 +128,15 @@ func both(labels []string) string {
 
 // recorded returns the warnings that runs record, and why runs stalled: one message of each kind, with
 // the text of the first run that has it, and the labels of its rows unless it is of all.
-func (e *ExperimentSummary) recorded(runs [][][]Run) []Message {
+func (e *examined) recorded() []Message {
 	type kind struct {
 		Warning
 		affected
 		others bool // it has another text in another run
 	}
 	var kinds []*kind
-	for i := range runs {
-		for k, seeds := range runs[i] {
+	for i := range e.runs {
+		for k, seeds := range e.runs[i] {
 			row := &e.Blocks[i].Rows[k]
 			counts := map[*kind]int{}
 			for s := range seeds {

@@ -31,6 +31,23 @@ const (
 	UnderWay Status = "running"
 )
 
+// Reporting is where a run ends, and what tables show of its end.
+type Reporting struct {
+	StopAt Target `json:"stop_at,omitzero"` // the run ends there; none: it has its whole budget
+	// evaluations whose mean stands for the end of the run, but in P; 0 or 1: the last one
+	ReportLast int `json:"report_last,omitempty"`
+	// that tables and figures show first (run.metric); empty: DefaultMetric
+	MainMetric string `json:"metric,omitempty"`
+}
+
+// Clocked is what a run took of the real clock.
+type Clocked struct {
+	WallS float64 // seconds of the real clock
+	// ProgramTime is the real time of the program of an external model; nil: the model is another, or it was
+	// not measured.
+	ProgramTime *ProgramTime
+}
+
 // Run is one method at one point of an experiment with one seed. In JSON it is without its numbers.
 type Run struct {
 	ID         string    `json:"id"` // unique in the directory: experiment/method/point/seed
@@ -58,19 +75,12 @@ type Run struct {
 	Reference `json:"-"`
 	Hashes    `json:"-"`
 	Counts
-	StopAt Target `json:"stop_at,omitzero"` // the run ends there; none: it has its whole budget
-	// evaluations whose mean stands for the end of the run, but in P; 0 or 1: the last one
-	ReportLast int `json:"report_last,omitempty"`
-	// that tables and figures show first (run.metric); empty: DefaultMetric
-	MainMetric string `json:"metric,omitempty"`
-	Model      string `json:"model,omitempty"` // its file in the folder models; empty when it is not stored
+	Reporting
+	Model string `json:"model,omitempty"` // its file in the folder models; empty when it is not stored
 	// clients with state at the end, in a lazy population; 0 in others
 	Known    int       `json:"known_clients,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"` // what a reader of its numbers must know
-	WallS    float64   `json:"-"`                  // seconds of the real clock
-	// ProgramTime is the real time of the program of an external model; nil: the model is another, or it was
-	// not measured.
-	ProgramTime *ProgramTime `json:"-"`
+	Clocked  `json:"-"`
 	// that its learner declares; nil for a learner without named metrics
 	Metrics    []NamedMetric `json:"metrics,omitempty"`
 	Stragglers *Stragglers   `json:"-"` // nil: theta was not measured

@@ -169,7 +169,7 @@ func (e *ExperimentSummary) atEnd(k int) *measured {
 	if !e.some(func(r *Row) bool { return !math.IsNaN(of(r).Mean) }) {
 		return nil
 	}
-	units, what := pure, e.shortLabel(&m)
+	units, what := pure, m.shortLabel(e.real())
 	switch {
 	case m.Share && !e.real():
 		units = shares
@@ -182,9 +182,9 @@ func (e *ExperimentSummary) atEnd(k int) *measured {
 	return &measured{what + " at " + e.endText(), units, of}
 }
 
-// shortLabel returns the label of a metric without the rows and the mean that it is of.
-func (e *ExperimentSummary) shortLabel(m *Metric) string {
-	what, _ := m.Parts(e.real())
+// shortLabel returns the label of the metric without the rows and the mean that it is of.
+func (m *Metric) shortLabel(real bool) string {
+	what, _ := m.Parts(real)
 	return strings.TrimPrefix(what, "test ")
 }
 
@@ -247,7 +247,7 @@ func (u amountUnit) texts(values []known) []string {
 }
 
 // unit returns the unit of a column over all rows.
-func (e *ExperimentSummary) unit(c *measured) amountUnit {
+func (c *measured) unit(e *ExperimentSummary) amountUnit {
 	var amounts []float64
 	e.some(func(r *Row) bool { amounts = append(amounts, c.of(r).Mean); return false })
 	return c.units.column(amounts...)
@@ -269,8 +269,8 @@ func (e *ExperimentSummary) Comparison(k int, energy bool) Sections {
 	first, last := &list[0], &list[len(list)-1]
 	if k >= 0 {
 		first.Notes = append(first.Notes, e.verdict(k)...)
-		last.Notes = append(last.Notes, e.unmoved(&all[slices.IndexFunc(all,
-			func(c measured) bool { return c.head == "sent" })])...)
+		sent := slices.IndexFunc(all, func(c measured) bool { return c.head == "sent" })
+		last.Notes = append(last.Notes, all[sent].unmoved(e)...)
 	}
 	last.Notes = append(last.Notes, e.explained(k)...)
 	return list
@@ -325,7 +325,7 @@ func (e *ExperimentSummary) rows(k int, all []measured) Section {
 	group, block := columns.Group{}, columns.Block{}
 	for i := range rows {
 		block.Rows = append(block.Rows, []string{rows[i].Text()})
-		if first := e.firstOf(k, &e.Blocks[0]); first != nil && first.Certain && *first.Row == rows[i].Label {
+		if first := e.Blocks[0].firstOf(k, e); first != nil && first.Certain && *first.Row == rows[i].Label {
 			block.Best = append(block.Best, [2]int{i, 1})
 		}
 	}
@@ -335,7 +335,7 @@ func (e *ExperimentSummary) rows(k int, all []measured) Section {
 		for k := range rows {
 			values[k] = c.of(&rows[k])
 		}
-		unit := e.unit(c)
+		unit := c.unit(e)
 		for k, text := range unit.texts(values) {
 			block.Rows[k] = append(block.Rows[k], text)
 		}
@@ -346,8 +346,8 @@ func (e *ExperimentSummary) rows(k int, all []measured) Section {
 	return s
 }
 
-// firstOf returns what is known of target k in a block; nil unless methods compete.
-func (e *ExperimentSummary) firstOf(k int, b *Block) *First {
+// firstOf returns what is known of target k of an experiment in a block; nil unless methods compete.
+func (b *Block) firstOf(k int, e *ExperimentSummary) *First {
 	if k < 0 || e.RowKey != "method" || len(b.competing(k)) < 2 {
 		return nil
 	}
@@ -360,7 +360,7 @@ func (e *ExperimentSummary) firstOf(k int, b *Block) *First {
 func (e *ExperimentSummary) verdict(k int) []string {
 	var of []First
 	for i := range e.Blocks {
-		if f := e.firstOf(k, &e.Blocks[i]); f != nil {
+		if f := e.Blocks[i].firstOf(k, e); f != nil {
 			of = append(of, *f)
 		}
 	}
@@ -378,7 +378,7 @@ func (e *ExperimentSummary) verdict(k int) []string {
 // one until then. Rows are methods and columns the values of a key, or rows are points and columns methods, whichever
 // fits a line.
 func (e *ExperimentSummary) matrix(k int, c *measured, first bool) Section {
-	unit := e.unit(c)
+	unit := c.unit(e)
 	text := c.head
 	switch name := unit.name; {
 	case name == "relative":
@@ -430,7 +430,7 @@ func (e *ExperimentSummary) crossed(k int, c *measured, unit amountUnit, across 
 				heads = append(heads, at.column)
 			}
 			values[at] = c.of(&b.Rows[j])
-			first := e.firstOf(k, b)
+			first := b.firstOf(k, e)
 			if c.head == "time" && first != nil && first.Certain && *first.Row == b.Rows[j].Label {
 				best = append(best, at)
 			}
@@ -465,7 +465,7 @@ func (e *ExperimentSummary) crossed(k int, c *measured, unit amountUnit, across 
 }
 
 // unmoved says in a line what rows send, where it is the same within a hundredth at every point.
-func (e *ExperimentSummary) unmoved(c *measured) []string {
+func (c *measured) unmoved(e *ExperimentSummary) []string {
 	var labels []string
 	var values []known
 	for i := range e.Blocks {
@@ -483,7 +483,7 @@ func (e *ExperimentSummary) unmoved(c *measured) []string {
 			}
 		}
 	}
-	unit := e.unit(c)
+	unit := c.unit(e)
 	texts := unit.texts(values)
 	for i := range texts {
 		texts[i] = labels[i] + " " + texts[i]
@@ -527,7 +527,7 @@ func (e *ExperimentSummary) explained(k int) (notes []string) {
 			texts = append(texts, e.Last)
 		}
 		if text := strings.TrimPrefix(strings.Join(texts, "; "), "; "); text != "" {
-			notes = append(notes, e.shortLabel(&m)+": "+text)
+			notes = append(notes, m.shortLabel(e.real())+": "+text)
 		}
 	}
 	stalled, interrupted := 0, 0

@@ -95,7 +95,7 @@ func (e *ExperimentSummary) timesTo(targets []int) Section {
 		for i, text := range unit.texts(of(k)) {
 			block.Rows[i] = append(block.Rows[i], text)
 		}
-		f := e.firstOf(k, &e.Blocks[0])
+		f := e.Blocks[0].firstOf(k, e)
 		switch {
 		case f == nil:
 			first = append(first, none)
@@ -135,7 +135,7 @@ func (e *ExperimentSummary) atTheEnd() Section {
 		for i := range rows {
 			values[i] = c.of(&rows[i])
 		}
-		unit := e.unit(c)
+		unit := c.unit(e)
 		for i, text := range unit.texts(values) {
 			block.Rows[i] = append(block.Rows[i], text)
 		}

@@ -19,11 +19,11 @@ type TestRows struct {
 const FewTestRows = 10
 
 // constant finds that no row of a block has a lower test error at the end than a constant answer.
-func (e *ExperimentSummary) constant(runs [][][]Run) []string {
+func (e *examined) constant() []string {
 	best, constant, real, n := 0.0, 0.0, false, 0
-	for i := range runs {
+	for i := range e.runs {
 		least, answer := math.Inf(1), math.Inf(-1)
-		for k, seeds := range runs[i] {
+		for k, seeds := range e.runs[i] {
 			if x := e.Blocks[i].Rows[k].Totals.TestError; !math.IsNaN(x) {
 				least = min(least, x)
 			}
@@ -36,7 +36,7 @@ func (e *ExperimentSummary) constant(runs [][][]Run) []string {
 			e.Blocks[i].Rows[k].doubted = true
 		}
 		if n++; n == 1 {
-			best, constant, real = least, answer, runs[i][0][0].Real
+			best, constant, real = least, answer, e.runs[i][0][0].Real
 		}
 	}
 	if n == 0 {
@@ -49,12 +49,12 @@ func (e *ExperimentSummary) constant(runs [][][]Run) []string {
 
 // fewRows finds clients of few test rows in a mean over clients. Runs of other data may have other numbers: those with
 // most.
-func (e *ExperimentSummary) fewRows(runs [][][]Run) []string {
+func (e *examined) fewRows() []string {
 	if !strings.HasSuffix(e.Metric.Name, clientsSuffix) {
 		return nil
 	}
 	few, of := 0, 0
-	eachRun(runs, func(r *Run) {
+	eachRun(e.runs, func(r *Run) {
 		if t := r.TestRows; t != nil && t.Few > few {
 			few, of = t.Few, t.Clients
 		}

@@ -161,9 +161,9 @@ func Register(f algorithms.Factory) {
 	f.Describe = func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 		d, local := describe(o, shape), o.(LocalOptions).Local()
 		if d.Work.Steps == nil {
-			kept, server := d.Work.Kept, d.Work.Server
+			of := d.Work
 			d.Work = local.Workload(shape, false)
-			d.Work.Kept, d.Work.Server = kept, server
+			d.Work.Kept, d.Work.Stored, d.Work.StoredEach, d.Work.Server = of.Kept, of.Stored, of.StoredEach, of.Server
 		}
 		d.Work.Epochs, d.Needs.Budget = max(0, local.Epochs), local.Epochs == 0
 		d.State, d.Inspected = algorithms.Yes, true

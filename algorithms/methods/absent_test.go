@@ -142,8 +142,7 @@ func TestNobodyAbsent(t *testing.T) {
 // the present one.
 func TestMIFARemembersGradients(t *testing.T) {
 	a, p := startAbsent(t, "mifa", 0.1, func(o algorithms.Options) {
-		o.(kit.LocalOptions).Local().ScheduleOptions = kit.ScheduleOptions{Schedule: kit.Stages, ScheduleRounds: 1,
-			ScheduleFactor: 0.5}
+		o.(kit.LocalOptions).Local().ScheduleOptions = scheduled(kit.Stages, 1, 0.5, 0)
 	})
 	f := a.(*mifa)
 	var changes [4][]float64

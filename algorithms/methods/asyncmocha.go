@@ -9,32 +9,23 @@ import (
 	"fedsim/mtl"
 )
 
-// The names of the dampings of AsyncMOCHA.
-const (
-	lineSearch = "line-search" // scale every response so that the dual does not get worse
-	undamped   = "none"        // scale no response
-)
-
 // AsyncMOCHAOptions are the settings of asynchronous MOCHA.
 type AsyncMOCHAOptions struct {
 	algorithms.MOCHAOptions
 	// sigma in the curvature sigma M_tt of a client's subproblem; 1: as if no other client
 	// responded meanwhile; 0: sigma'_t of the coupling, as if all did at once
 	Sigma float64 `toml:"sigma"`
-	// "line-search": the server scales each response so that the dual objective cannot get worse,
-	// and refuses one that cannot make it better; "none": it does not scale responses, which needs
-	// sigma = 0
-	Damping string `toml:"damping"`
 	// responses that the server may take between sending a client its w_t and that client's
 	// response; later it refuses the response
 	MaxStaleness int `toml:"max_staleness" absent:"0: no limit"`
+
+	undamped bool // the server scales no response: shows in tests what scaling is for
 }
 
 // Validate reports everything wrong with the options.
 func (o *AsyncMOCHAOptions) Validate(c *config.Checker) {
 	o.MOCHAOptions.Validate(c)
 	c.Require(o.Sigma >= 0 && o.Sigma <= 1e6, "sigma", o.Sigma, "must be in [0, 1e6]")
-	c.OneOf("damping", o.Damping, lineSearch, undamped)
 	c.Require(o.MaxStaleness >= 0, "max_staleness", o.MaxStaleness, "must not be negative")
 }
 
@@ -86,7 +77,7 @@ func init() {
 		Reference: "after Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4; " +
 			"the damping is fedsim's own",
 		Options: func() algorithms.Options {
-			return &AsyncMOCHAOptions{MOCHAOptions: algorithms.MOCHAOptions{Epochs: 1}, Sigma: 1, Damping: lineSearch}
+			return &AsyncMOCHAOptions{MOCHAOptions: algorithms.MOCHAOptions{Epochs: 1}, Sigma: 1}
 		},
 		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 			d := o.(*AsyncMOCHAOptions).Describe(shape)
@@ -168,7 +159,7 @@ func (a *asyncMOCHA) Receive(device int) (taken bool, flops float64, err error) 
 	task, add := a.weights.FLOPs()
 	flops = task // of the w_t that will be sent next
 	gamma := a.Problem.Config.Gamma
-	if a.opts.Damping == lineSearch {
+	if !a.opts.undamped {
 		a.weights.Task(a.now, t)
 		flops += task + float64(4*float64(len(dv)))
 		slope := a.change[device] + kernel.Dot(a.now, dv)

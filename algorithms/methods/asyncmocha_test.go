@@ -15,6 +15,9 @@ import (
 	"fedsim/mtl"
 )
 
+// With and without the search that scales responses.
+const lineSearch, undamped = "line search", "undamped"
+
 // asyncOptions sets the options of asynchronous MOCHA.
 func asyncOptions(set func(*AsyncMOCHAOptions)) func(algorithms.Options) {
 	return func(o algorithms.Options) { set(o.(*AsyncMOCHAOptions)) }
@@ -109,7 +112,7 @@ func TestDualNeverGetsWorse(t *testing.T) {
 // dual gets worse: the damping prevents it.
 func TestUndampedDualGetsWorse(t *testing.T) {
 	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
-	a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = undamped }))
+	a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.undamped = true }))
 	course := newCourse(a, p, random(3, 1))
 	course.begin()
 	last, rises := evaluate(a, p, c).Dual, 0
@@ -206,7 +209,7 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 	check := func(t *testing.T, p *mtl.Problem, c mtl.Coupling, damping string, passes, rounds int, tolerance float64) {
 		t.Helper()
 		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) {
-			o.Epochs, o.Damping = float64(passes), damping
+			o.Epochs, o.undamped = float64(passes), damping == undamped
 		})).(algorithms.Asynchronous)
 		for h := range rounds {
 			for k := range p.Clients() {
@@ -423,7 +426,7 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 		expect.Must(t, task >= d && add >= d, "a row of d = %g weights costs %g, a change %g", d, task, add)
 		for _, damping := range []string{lineSearch, undamped} {
 			a := start(t, "async-mocha", p, c,
-				asyncOptions(func(o *AsyncMOCHAOptions) { o.Damping = damping })).(*asyncMOCHA)
+				asyncOptions(func(o *AsyncMOCHAOptions) { o.undamped = damping == undamped })).(*asyncMOCHA)
 			course := newCourse(a, p, random(3, 3))
 			course.begin()
 			for range 50 {

@@ -24,9 +24,9 @@ func TestWrongGraphsAndFeaturesAreRefused(t *testing.T) {
 		path := filetest.New(t, "graph.csv", text)
 		f, _ := algorithms.Lookup("fedu")
 		o := f.Options().(*fedUOptions)
-		o.Graph, o.File = graphMatrix, path
+		o.Graph = path
 		_, err := f.New(algorithms.Setup{Problem: p, Coupling: c, Workers: 1}, o)
-		prefix := "options.graph_file = \"" + path + "\": "
+		prefix := "options.graph = \"" + path + "\": "
 		if want != "" && want[:4] != "must" {
 			prefix += "must be a symmetric matrix of 3 clients: " + path + ":"
 		}

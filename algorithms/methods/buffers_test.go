@@ -1,6 +1,7 @@
 package methods
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,7 @@ func (m countingModel) Metrics() []mtl.NamedMetric { return nil }
 
 func (m countingModel) Initial(_ uint64, w []float64) error { w[0], w[1] = 3, -1; return nil }
 
-func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, scale float64,
+func (m countingModel) Gradient(client int, _ []int32, _, w []float64, _ uint64, scale float64,
 	into, buffers []float64) (float64, error) {
 	if m.asked != nil {
 		m.asked.Add(1)
@@ -42,6 +43,10 @@ func (m countingModel) Gradient(client int, _ []int32, w []float64, _ uint64, sc
 		buffers[j] = w[2+j] + 1
 	}
 	return 0, nil
+}
+
+func (countingModel) Losses(int, int, []float64) (data.Matrix, error) {
+	return data.Matrix{}, errors.ErrUnsupported
 }
 
 func (m countingModel) Evaluate(int, []int32, []float64, []mtl.Measure) error { return nil }

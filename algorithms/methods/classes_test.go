@@ -59,7 +59,7 @@ func TestClassesAreLearnedAsBinaryProblems(t *testing.T) {
 			o.(*algorithms.MbSGDOptions).Batch, o.(*algorithms.MbSGDOptions).Project = 6, false
 		},
 		"async-mocha": asyncOptions(func(o *AsyncMOCHAOptions) {
-			o.Sigma, o.Damping = 0, undamped
+			o.Sigma, o.undamped = 0, true
 		}),
 	}
 	for _, v := range []struct {

@@ -28,7 +28,7 @@ func smaller(o algorithms.Options) {
 	case *FedCompassOptions:
 		o.Epochs = 1
 	case *mifaOptions:
-		o.ScheduleOptions = kit.ScheduleOptions{Schedule: kit.InverseSqrt, ScheduleRounds: 5}
+		o.ScheduleOptions = scheduled(kit.InverseSqrt, 5, 0, 0)
 	case *algorithms.MbSGDOptions:
 		o.Batch = 6
 	case *FedBuffOptions:
@@ -38,12 +38,11 @@ func smaller(o algorithms.Options) {
 	case *fedNovaOptions:
 		o.Momentum, o.Mu, o.TauEff = 0.5, 0.1, effectiveWeights
 	case *adaptiveOptions:
-		o.ScheduleOptions = kit.ScheduleOptions{Schedule: kit.Cosine, ScheduleRounds: 20, ScheduleFactor: 0.1,
-			WarmupRounds: 3}
+		o.ScheduleOptions = scheduled(kit.Cosine, 20, 0.1, 3)
 	case *rennalaOptions:
 		o.Gradients, o.Clip = 3, 1
 	case *fedAsyncOptions:
-		o.Mu, o.ScheduleOptions = 0.1, kit.ScheduleOptions{Schedule: kit.InverseSqrt, ScheduleRounds: 5}
+		o.Mu, o.ScheduleOptions = 0.1, scheduled(kit.InverseSqrt, 5, 0, 0)
 	}
 }
 

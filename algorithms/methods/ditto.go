@@ -16,6 +16,8 @@ type dittoOptions struct {
 	PersonalEpochs float64 `toml:"personal_epochs"`
 	// step size for the client's personal model
 	PersonalStep float64 `toml:"personal_step" absent:"0: that of options.step"`
+	// csv file with the columns client and lambda: those of clients that it names
+	LambdaFile string `toml:"lambda_file" absent:"\"\": options.lambda for all"`
 }
 
 func (o *dittoOptions) Validate(c *config.Checker) {
@@ -60,6 +62,7 @@ type ditto struct {
 	personalized
 	opts dittoOptions
 	own  kit.LocalSGD
+	lambdas
 }
 
 var _ algorithms.Stateful = (*ditto)(nil)
@@ -80,6 +83,13 @@ func init() {
 				return nil, err
 			}
 			f := &ditto{personalized: base, opts: *opts}
+			if f.lambdas, err = readLambdas(opts.LambdaFile, opts.Lambda, s, func(lambda float64) config.Options {
+				with := *opts
+				with.Lambda = lambda
+				return &with
+			}); err != nil {
+				return nil, err
+			}
 			f.About.Means = true
 			f.own = f.LocalSGD // and its scratch space
 			f.own.Options = opts.own()
@@ -123,7 +133,7 @@ func (d *ditto) Solve(r algorithms.Request) algorithms.Response {
 		from = w
 	}
 	steps.Steps, steps.Stream = own, r.Branch(1)
-	v, _ := d.own.Descend(steps, from, kit.Pull{Mu: d.opts.Lambda, Center: w})
+	v, _ := d.own.Descend(steps, from, kit.Pull{Mu: d.lambda(&d.Problem.Train.Clients[r.Device]), Center: w})
 	d.next.Store(r.Device, v)
 	response.Steps += own
 	// local steps were counted as if they were all
@@ -133,5 +143,5 @@ func (d *ditto) Solve(r algorithms.Request) algorithms.Response {
 
 // Join writes the minimum of the objective of the personal model of a new client, with the present w.
 func (d *ditto) Join(n *mtl.Newcomer, into []float64) algorithms.Joined {
-	return d.joinNear(n, d.opts.Lambda, d.opts.L2, d.own.Options.Step, into)
+	return d.joinNear(n, d.lambda(n.Client), d.opts.L2, d.own.Options.Step, into)
 }

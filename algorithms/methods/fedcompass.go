@@ -65,7 +65,8 @@ func init() {
 			}
 			// A change stays until the next step.
 			return algorithms.Description{Model: algorithms.Versions, Asynchronous: algorithms.Yes, Protocol: protocol,
-				Gathers: true, Messages: algorithms.Messages{Coded: true}, Work: algorithms.Workload{Kept: 1}}
+				Gathers: true, Messages: algorithms.Messages{Coded: true},
+				Work: algorithms.Workload{Kept: 1, StoredEach: 1}}
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 			opts, n := *o.(*FedCompassOptions), s.Problem.Clients()

@@ -57,7 +57,7 @@ func init() {
 		},
 		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 			load := o.(*fedDynOptions).Workload(shape, true)
-			load.Kept = 1
+			load.Kept, load.Stored = 1, 3
 			return algorithms.Description{Model: algorithms.OneModel, Weights: algorithms.Yes,
 				Messages: algorithms.Messages{Coded: true}, Work: load}
 		},

@@ -77,9 +77,7 @@ func init() {
 			d := kit.Averaging(o, shape)
 			d.Model, d.Work = algorithms.PersonalModels, opts.work(shape)
 			d.Learns.OwnTasks, d.Learns.Clients, d.Learns.AtLeast = true, opts.Components, "components"
-			d.Learns.Losses = mtl.LikelihoodLosses()
-			d.Learns.Models = []string{mtl.ModelLinear, mtl.ModelMLP}
-			d.Learns.Because = "which needs the losses of rows"
+			d.Learns.Losses, d.Learns.Mixtures = mtl.LikelihoodLosses(), true
 			return d
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
@@ -171,6 +169,7 @@ func (f *fedEM) expect(r algorithms.Request) {
 	defer task.Close()
 	rows, models := task.X.Rows, f.opts.Components
 	f.shares(r.Device, space.pi)
+	f.Scratch[r.Worker].Gradient.For(r.Device, r.Stream)
 	for m, pi := range space.pi {
 		losses := space.q.Row(m)[:rows]
 		f.Scratch[r.Worker].Gradient.Losses(task.Client, f.ShownVector(m), losses)

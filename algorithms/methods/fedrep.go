@@ -2,7 +2,11 @@ package methods
 
 import (
 	"fmt"
+	"iter"
+	"path"
 	"slices"
+	"strconv"
+	"strings"
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
@@ -18,6 +22,7 @@ const (
 	personalHead     = "head"
 	personalBody     = "body"
 	personalFeatures = "features"
+	personalArrays   = "arrays"
 	personalAll      = "all"
 	personalNone     = "none"
 )
@@ -26,16 +31,27 @@ const (
 type fedPerOptions struct {
 	PersonalOptions
 	// values that stay with a client: "head", the last layer with its biases; "body", all but the
-	// head; "features", those of options.features in every score of a linear model; "all"; "none"
+	// head; "features", those of options.features in every score of a linear model; "arrays", those of
+	// an external model that options.arrays names; "all"; "none"
 	Personal string `toml:"personal"`
 	// numbers of the features whose values stay with a client, from 0 on; -1 is the last one, which
 	// is the bias with data.bias
 	Features []int `toml:"features"`
+	// names of the arrays of an external model whose values stay with a client; * stands for any text
+	// without /
+	Arrays []string `toml:"arrays"`
 }
 
 func (o *fedPerOptions) Validate(c *config.Checker) {
 	o.check(c, 0)
-	c.OneOf("personal", o.Personal, personalHead, personalBody, personalFeatures, personalAll, personalNone)
+	c.OneOf("personal", o.Personal, personalHead, personalBody, personalFeatures, personalArrays, personalAll,
+		personalNone)
+	c.Require((o.Personal == personalArrays) == (len(o.Arrays) > 0), "arrays", o.Arrays,
+		"must be set with personal = \"arrays\", and only then")
+	for _, pattern := range o.Arrays {
+		_, err := path.Match(pattern, "")
+		c.Require(err == nil, "arrays", pattern, "must be a pattern: [ begins a list of characters")
+	}
 	c.Require((o.Personal == personalFeatures) == (len(o.Features) > 0), "features", o.Features,
 		"must be set with personal = \"features\", and only then")
 	for i, f := range o.Features {
@@ -115,6 +131,17 @@ func (o *fedPerOptions) parts(shape mtl.Shape) (personal, shared part) {
 		}
 		personal.flops = row - float64(2*float64(shared.values))
 		shared.flops = row - float64(2*float64(personal.values))
+	case personalArrays:
+		at := 0
+		for name, size := range arraysOf(shape) {
+			to := &shared
+			if o.stays(name) {
+				to = &personal
+			}
+			to.add(at, at+size)
+			at += size
+		}
+		personal.flops, shared.flops = row, row
 	case personalAll:
 		personal.add(0, all)
 		personal.flops, shared.flops = row, row
@@ -125,6 +152,52 @@ func (o *fedPerOptions) parts(shape mtl.Shape) (personal, shared part) {
 	return personal, shared
 }
 
+// stays reports whether the values of an array stay with a client.
+func (o *fedPerOptions) stays(array string) bool {
+	return slices.ContainsFunc(o.Arrays, func(pattern string) bool {
+		matches, _ := path.Match(pattern, array) // Validate has seen that it is a pattern
+		return matches
+	})
+}
+
+// arraysOf returns the names and sizes of the arrays of an external model.
+func arraysOf(shape mtl.Shape) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for line := range strings.Lines(shape.Given.Arrays) {
+			at := strings.LastIndexByte(line, ' ')
+			size, _ := strconv.Atoi(strings.TrimSpace(line[at+1:]))
+			if !yield(line[:at], size) {
+				return
+			}
+		}
+	}
+}
+
+// checkArrays returns an error for arrays that an external model does not have, or that leave nothing to share.
+func (o *fedPerOptions) checkArrays(shape mtl.Shape, shared int) error {
+	if o.Personal != personalArrays {
+		return nil
+	}
+	var names []string
+	for name := range arraysOf(shape) {
+		names = append(names, name)
+	}
+	if names == nil {
+		return config.Problem{Key: "options.personal", Value: o.Personal,
+			Want: "must be another: the program of the model does not say its shapes"}
+	}
+	for _, pattern := range o.Arrays {
+		if !slices.ContainsFunc(names, (&fedPerOptions{Arrays: []string{pattern}}).stays) {
+			return config.Problem{Key: "options.arrays", Value: pattern,
+				Want: "must name arrays of the model, which has " + strings.Join(names, ", ")}
+		}
+	}
+	if shared == 0 {
+		return config.Problem{Key: "options.arrays", Value: o.Arrays, Want: "must leave an array to share"}
+	}
+	return nil
+}
+
 // learns returns the models that the method learns, and why no others.
 func (o *fedPerOptions) learns() (models []string, because string) {
 	switch o.Personal {
@@ -133,6 +206,8 @@ func (o *fedPerOptions) learns() (models []string, because string) {
 			"layer, of which nothing would be shared; it has personal \"features\""
 	case personalFeatures:
 		return []string{mtl.ModelLinear}, "with options.personal = \"features\": others have layers"
+	case personalArrays:
+		return []string{mtl.ModelExternal}, "with options.personal = \"arrays\": the arrays of others have no names"
 	}
 	return nil, ""
 }
@@ -242,6 +317,9 @@ func newFedRep(s algorithms.Setup, o *fedRepOptions, joint bool) (algorithms.Alg
 	}
 	f := &fedRep{opts: *o, joint: joint, w: data.NewMatrix(1, p.Values())}
 	f.personal, f.shared = o.parts(p.Shape)
+	if err := o.checkArrays(p.Shape, f.shared.values); err != nil {
+		return nil, err
+	}
 	p.Initial(s.Seed, f.w.Row(0))
 	start := make([]float64, f.shared.values)
 	f.shared.gather(start, f.w.Row(0))

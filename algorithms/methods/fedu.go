@@ -2,6 +2,7 @@ package methods
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
@@ -14,8 +15,7 @@ import (
 
 // The graphs of fedu beside those of gossip, the order of its steps, and the neighbors of a client in them.
 const (
-	graphNone   = "none"
-	graphMatrix = "matrix"
+	graphNone = "none"
 
 	orderAfter   = "after"
 	orderSent    = "sent"
@@ -28,14 +28,12 @@ const (
 type fedUOptions struct {
 	kit.LocalSGDOptions
 	// which clients are tied to each other, with a weight of 1: "ring"; "torus" (a*b clients with a
-	// and b at least 3, as near to each other as possible); "random-regular"; "complete"; "file";
-	// "none"; or "matrix", with the weights of a file
+	// and b at least 3, as near to each other as possible); "random-regular"; "complete";
+	// "none"; the path of a file of edges, as for gossip; or that of a .csv file, a row of
+	// comma-separated weights for each client, a symmetric matrix of which the diagonal is 0
 	Graph string `toml:"graph"`
 	// neighbors of a client on the graph "random-regular", which is drawn from the seed of the run
 	Degree int `toml:"degree"`
-	// file of the graph "file", as for gossip, or of the graph "matrix": a row of comma-separated
-	// weights for each client, a symmetric matrix of which the diagonal is 0
-	File string `toml:"graph_file"`
 	// strength of the term strength/2 sum a_kl |w_k - w_l|^2 over the edges of the graph
 	Strength float64 `toml:"strength"`
 	// models at which the step on that term is taken: "after": those after the local steps, as in
@@ -49,10 +47,8 @@ type fedUOptions struct {
 
 func (o *fedUOptions) Validate(c *config.Checker) {
 	o.LocalSGDOptions.Validate(c)
-	c.OneOf("graph", o.Graph, graphRing, graphTorus, graphRegular, graphComplete, graphFile, graphNone, graphMatrix)
+	checkGraph(c, o.Graph, graphRing, graphTorus, graphRegular, graphComplete, graphNone)
 	c.Require(o.Degree >= 1, "degree", o.Degree, "must be at least 1")
-	c.Require((o.Graph == graphFile || o.Graph == graphMatrix) == (o.File != ""), "graph_file", o.File,
-		"must be set with graph = \"file\" or \"matrix\", and only then")
 	c.Require(o.Strength >= 0 && o.Strength <= 1e12, "strength", o.Strength, "must be in [0, 1e12]")
 	c.OneOf("order", o.Order, orderAfter, orderSent, orderInPlace)
 	c.OneOf("neighbors", o.Neighbors, neighborsAll, neighborsPresent)
@@ -67,19 +63,19 @@ type edge struct {
 // edges returns the edges of each client. Errors are of type config.Problem.
 func (o *fedUOptions) edges(clients int, seed uint64) ([][]edge, error) {
 	edges := make([][]edge, clients)
-	switch o.Graph {
-	case graphNone:
-	case graphMatrix:
-		a, err := mtl.ReadSymmetric(o.File, "the graph", clients)
+	switch {
+	case o.Graph == graphNone:
+	case isGraphFile(o.Graph) && filepath.Ext(o.Graph) == ".csv":
+		a, err := mtl.ReadSymmetric(o.Graph, "the graph", clients)
 		if err != nil {
-			return nil, config.Problem{Key: "options.graph_file", Value: o.File,
+			return nil, config.Problem{Key: "options.graph", Value: o.Graph,
 				Want: fmt.Sprintf("must be a symmetric matrix of %d clients: %v", clients, err)}
 		}
 		for k := range edges {
 			for l := range clients {
 				w := a.At(k, l)
 				if w < 0 || k == l && w != 0 {
-					return nil, config.Problem{Key: "options.graph_file", Value: o.File, Want: fmt.Sprintf(
+					return nil, config.Problem{Key: "options.graph", Value: o.Graph, Want: fmt.Sprintf(
 						"must have weights of at least 0, and 0 of a client and itself: %g in row %d, column %d", w,
 						k+1, l+1)}
 				}
@@ -89,7 +85,7 @@ func (o *fedUOptions) edges(clients int, seed uint64) ([][]edge, error) {
 			}
 		}
 	default:
-		g, err := newGraph(&GossipOptions{Graph: o.Graph, Degree: o.Degree, File: o.File}, clients, seed)
+		g, err := newGraph(&GossipOptions{Graph: o.Graph, Degree: o.Degree}, clients, seed)
 		if err != nil {
 			return nil, err
 		}

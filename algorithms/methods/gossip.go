@@ -21,13 +21,12 @@ const (
 type GossipOptions struct {
 	kit.LocalSGDOptions
 	// which clients average with each other: "ring"; "torus" (a*b clients with a and b at least 3,
-	// as near to each other as possible); "random-regular"; "complete"; "file"
+	// as near to each other as possible); "random-regular"; "complete"; or the path of a file, which has a dot or a
+	// slash: an edge a line, two numbers of clients from 0 on; every edge once, or every edge in both
+	// directions; "#" begins a comment
 	Graph string `toml:"graph"`
 	// neighbors of a client on the graph "random-regular", which is drawn from the seed of the run
 	Degree int `toml:"degree"`
-	// file of the graph "file": an edge a line, two numbers of clients from 0 on; every edge once,
-	// or every edge in both directions; "#" begins a comment
-	File string `toml:"graph_file"`
 	// model that a run evaluates: "clients": for each task that of its client (the mean of its
 	// clients); "mean": the mean of all clients, for all tasks, which no client has
 	Evaluate string `toml:"evaluate"`
@@ -36,10 +35,8 @@ type GossipOptions struct {
 // Validate reports everything wrong with the options.
 func (o *GossipOptions) Validate(c *config.Checker) {
 	o.LocalSGDOptions.Validate(c)
-	c.OneOf("graph", o.Graph, graphRing, graphTorus, graphRegular, graphComplete, graphFile)
+	checkGraph(c, o.Graph, graphRing, graphTorus, graphRegular, graphComplete)
 	c.Require(o.Degree >= 1, "degree", o.Degree, "must be at least 1")
-	c.Require((o.Graph == graphFile) == (o.File != ""), "graph_file", o.File,
-		"must be set with graph = \"file\", and only then")
 	if o.Evaluate == "devices" {
 		c.Require(false, "evaluate", o.Evaluate, "must be \"clients\", which has replaced \"devices\"")
 		return

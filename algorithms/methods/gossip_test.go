@@ -272,7 +272,7 @@ func TestGraphsOfFiles(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "graph.txt")
 		filetest.Write(t, path, c.text)
-		g, err := newGraph(&GossipOptions{Graph: graphFile, File: path}, 4, 0)
+		g, err := newGraph(&GossipOptions{Graph: path}, 4, 0)
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%q: %v", c.text, err)
@@ -282,7 +282,7 @@ func TestGraphsOfFiles(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 	}
-	if _, err := newGraph(&GossipOptions{Graph: graphFile, File: "nothing"}, 4, 0); err == nil {
+	if _, err := newGraph(&GossipOptions{Graph: "./nothing"}, 4, 0); err == nil {
 		t.Error("a file that is not there is accepted")
 	}
 }

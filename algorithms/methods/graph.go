@@ -19,7 +19,6 @@ const (
 	graphTorus    = "torus"
 	graphRegular  = "random-regular"
 	graphComplete = "complete"
-	graphFile     = "file"
 )
 
 // maxGraphFile is the largest number of bytes of a file of edges.
@@ -28,6 +27,16 @@ const maxGraphFile = 1 << 36
 // graph is an undirected graph without loops: the neighbors of each device, in ascending
 // order.
 type graph [][]int32
+
+// isGraphFile reports whether a graph is the path of a file.
+func isGraphFile(graph string) bool { return strings.ContainsAny(graph, `./\`) }
+
+// checkGraph reports a graph that is neither a path nor one of the names.
+func checkGraph(c *config.Checker, graph string, names ...string) {
+	if !isGraphFile(graph) && !slices.Contains(names, graph) { // the schema has no choices: a path is none
+		c.OneOf("graph", graph, append(names, "the path of a file")...)
+	}
+}
 
 // newGraph returns the connected graph of so many devices that the options name. Errors are
 // of type config.Problem.
@@ -51,7 +60,7 @@ func newGraph(o *GossipOptions, devices int, seed uint64) (graph, error) {
 	case graphRegular:
 		g, err = randomRegular(devices, o.Degree, seed)
 	default:
-		g, err = readGraph(o.File, devices)
+		g, err = readGraph(o.Graph, devices)
 	}
 	if err != nil {
 		return nil, err
@@ -193,7 +202,7 @@ func readGraph(path string, devices int) (graph, error) {
 		if line > 0 {
 			place = fmt.Sprintf("%s:%d", path, line)
 		}
-		return nil, config.Problem{Key: "graph_file", Value: place, Want: fmt.Sprintf(want, args...)}
+		return nil, config.Problem{Key: "graph", Value: place, Want: fmt.Sprintf(want, args...)}
 	}
 	f, err := input.OpenText(path, maxGraphFile)
 	if err != nil {

@@ -13,6 +13,12 @@ import (
 	"fedsim/mtl"
 )
 
+// scheduled returns a schedule with its numbers.
+func scheduled(name string, rounds int, factor float64, warmup int) kit.ScheduleOptions {
+	return kit.ScheduleOptions{Schedule: name,
+		ScheduleTerms: kit.ScheduleTerms{ScheduleRounds: rounds, ScheduleFactor: factor, WarmupRounds: warmup}}
+}
+
 // slowSteps is a device's local SGD row by row, as docs/methods.md has it, with the step size
 // in the round and the linear term slope, which may be nil.
 func slowSteps(p *mtl.Problem, o kit.LocalSGDOptions, device, h int, step, mu float64,
@@ -116,18 +122,18 @@ func TestSchedules(t *testing.T) {
 		want map[int]float64
 	}{
 		{kit.ScheduleOptions{Schedule: kit.Constant}, map[int]float64{0: 0.4, 1000: 0.4}},
-		{kit.ScheduleOptions{Schedule: kit.Constant, WarmupRounds: 4},
+		{scheduled(kit.Constant, 0, 0, 4),
 			map[int]float64{0: 0.1, 1: 0.2, 2: 0.3, 3: 0.4, 4: 0.4, 99: 0.4}},
-		{kit.ScheduleOptions{Schedule: kit.InverseSqrt, ScheduleRounds: 1}, map[int]float64{0: 0.4, 3: 0.2, 15: 0.1}},
-		{kit.ScheduleOptions{Schedule: kit.InverseSqrt, ScheduleRounds: 10, WarmupRounds: 2},
+		{scheduled(kit.InverseSqrt, 1, 0, 0), map[int]float64{0: 0.4, 3: 0.2, 15: 0.1}},
+		{scheduled(kit.InverseSqrt, 10, 0, 2),
 			map[int]float64{0: 0.2, 2: 0.4, 32: 0.2}},
-		{kit.ScheduleOptions{Schedule: kit.Cosine, ScheduleRounds: 100},
+		{scheduled(kit.Cosine, 100, 0, 0),
 			map[int]float64{0: 0.4, 50: 0.2, 25: 0.2 + 0.1*math.Sqrt2, 100: 0, 500: 0}},
-		{kit.ScheduleOptions{Schedule: kit.Cosine, ScheduleRounds: 100, ScheduleFactor: 0.5, WarmupRounds: 10},
+		{scheduled(kit.Cosine, 100, 0.5, 10),
 			map[int]float64{4: 0.2, 10: 0.4, 60: 0.3, 110: 0.2, 1e6: 0.2}},
-		{kit.ScheduleOptions{Schedule: kit.Stages, ScheduleRounds: 30, ScheduleFactor: 0.1},
+		{scheduled(kit.Stages, 30, 0.1, 0),
 			map[int]float64{0: 0.4, 29: 0.4, 30: 0.04, 59: 0.04, 60: 0.004}},
-		{kit.ScheduleOptions{Schedule: kit.Stages, ScheduleRounds: 1, ScheduleFactor: 0},
+		{scheduled(kit.Stages, 1, 0, 0),
 			map[int]float64{0: 0.4, 1: 0, 1e9: 0}},
 	} {
 		for h, want := range s.want {
@@ -166,7 +172,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 			continue
 		}
 		a := start(t, name, p, c,
-			set(0.2, kit.ScheduleOptions{Schedule: kit.Stages, ScheduleRounds: 1, ScheduleFactor: 0.5}))
+			set(0.2, scheduled(kit.Stages, 1, 0.5, 0)))
 		asked := func(a algorithms.Algorithm, h int) {
 			a.Begin()
 			for k := range p.Clients() {
@@ -195,7 +201,7 @@ func TestMethodsFollowTheSchedule(t *testing.T) {
 			continue
 		}
 		full := start(t, name, p, c, func(o algorithms.Options) {
-			set(0.2, kit.ScheduleOptions{Schedule: kit.Stages, ScheduleRounds: 1, ScheduleFactor: 0.5})(o)
+			set(0.2, scheduled(kit.Stages, 1, 0.5, 0))(o)
 			o.(kit.LocalOptions).Local().Batch = 0
 		})
 		asked(full, 0)

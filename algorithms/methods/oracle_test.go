@@ -168,7 +168,7 @@ func (in *oracleInput) options(t testing.TB, name string, values int) (string, a
 	case "fedavg":
 		return family, &fedAvgOptions{average}
 	case "ditto":
-		return family, &dittoOptions{personal, in.Lam, in.OwnEpochs, in.Eta}
+		return family, &dittoOptions{personal, in.Lam, in.OwnEpochs, in.Eta, ""}
 	case "local":
 		return "fedu", &fedUOptions{LocalSGDOptions: average.LocalSGDOptions, Graph: graphNone, Degree: 1,
 			Order: orderAfter, Neighbors: neighborsAll}
@@ -219,13 +219,12 @@ func (in *oracleInput) options(t testing.TB, name string, values int) (string, a
 		case string:
 			o.Graph = g
 		case []any:
-			o.Graph = graphMatrix
 			var lines strings.Builder
 			for _, row := range g {
 				fields := strings.Fields(strings.Trim(fmt.Sprint(row), "[]"))
 				lines.WriteString(strings.Join(fields, ",") + "\n")
 			}
-			o.File = filetest.New(t, "graph.csv", lines.String())
+			o.Graph = filetest.New(t, "graph.csv", lines.String())
 		}
 		return family, o
 	}

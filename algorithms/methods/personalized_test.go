@@ -182,7 +182,7 @@ func TestPersonalizedMethodsEqualTheirTwins(t *testing.T) {
 			}
 		personal := local
 		personal.Epochs = 2
-		compare(t, "ditto", &dittoOptions{options, 0.7, 2, 0.05},
+		compare(t, "ditto", &dittoOptions{options, 0.7, 2, 0.05, ""},
 			func(slow *personalTwin, h int) { slow.dittoRound(h, 0.7, 0.05, personal) },
 			func(slow *personalTwin, k int) []float64 {
 				if slow.v[k] == nil {

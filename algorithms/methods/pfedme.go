@@ -29,6 +29,8 @@ type pFedMeOptions struct {
 	InnerStep float64 `toml:"inner_step"`
 	// lambda of the term lambda/2 |theta - w_k|^2 in the objective of theta
 	Lambda float64 `toml:"lambda"`
+	// csv file with the columns client and lambda: those of clients that it names
+	LambdaFile string `toml:"lambda_file" absent:"\"\": options.lambda for all"`
 	// first theta of a local round: "carry": that of the local round before, in the first one w;
 	// "local": w_k
 	Start string `toml:"start"`
@@ -97,7 +99,8 @@ func (o *pFedMeOptions) Validate(c *config.Checker) {
 // A client is evaluated by its last theta, one that has not taken part by w.
 type pFedMe struct {
 	personalized
-	opts  pFedMeOptions
+	opts pFedMeOptions
+	lambdas
 	inner kit.LocalSGD // steps of theta, which is in its scratch space
 	step  func(r algorithms.Request, batch kit.MiniBatch, u, g []float64)
 }
@@ -122,6 +125,13 @@ func init() {
 				return nil, err
 			}
 			f := &pFedMe{personalized: base, opts: *opts, inner: kit.NewLocalSGD(s, opts.inner())}
+			if f.lambdas, err = readLambdas(opts.LambdaFile, opts.Lambda, s, func(lambda float64) config.Options {
+				with := *opts
+				with.Lambda = lambda
+				return &with
+			}); err != nil {
+				return nil, err
+			}
 			f.step = f.localRound
 			f.evaluates(func(device, _ int, into []float64) {
 				if !f.held.Load(device, into) {
@@ -171,9 +181,9 @@ func (f *pFedMe) localRound(r algorithms.Request, batch kit.MiniBatch, u, g []fl
 	}
 	for range f.opts.InnerSteps {
 		inner.Gradient.Sum(batch.Client, batch.Rows, inner.U, 1, inner.G)
-		f.inner.TakeStep(inner, f.opts.InnerStep, len(batch.Rows), kit.Pull{Mu: f.opts.Lambda, Center: u})
+		f.inner.TakeStep(inner, f.opts.InnerStep, len(batch.Rows), kit.Pull{Mu: f.lambda(batch.Client), Center: u})
 	}
-	scale := float64(len(batch.Rows)) * f.opts.Lambda
+	scale := float64(len(batch.Rows)) * f.lambda(batch.Client)
 	copy(g, u)
 	kernel.Axpy(-1, inner.U, g)
 	kernel.Scale(scale, g, g)
@@ -187,5 +197,5 @@ func (f *pFedMe) End() (float64, error) {
 
 // Join writes the minimum of the objective of theta of a new client at w.
 func (f *pFedMe) Join(n *mtl.Newcomer, into []float64) algorithms.Joined {
-	return f.joinNear(n, f.opts.Lambda, f.opts.L2, f.opts.InnerStep, into)
+	return f.joinNear(n, f.lambda(n.Client), f.opts.L2, f.opts.InnerStep, into)
 }

@@ -19,7 +19,7 @@ type remembered struct {
 // remembers describes such a method. A change is in many steps, so that a weight of one response has no meaning.
 func remembers() algorithms.Description {
 	return algorithms.Description{Model: algorithms.OneModel, Messages: algorithms.Messages{Coded: true, Single: true},
-		Work: algorithms.Workload{Kept: 1}}
+		Work: algorithms.Workload{Kept: 1, Stored: 3, StoredEach: 1}}
 }
 
 func newRemembered(s algorithms.Setup, o kit.AverageOptions) remembered {

@@ -46,7 +46,7 @@ func init() {
 		Options: defaultWeightedGradient,
 		Describe: func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
 			d := sendsGradients(o, shape)
-			d.Work.Kept = 2 // a sum in each table
+			d.Work.Kept, d.Work.StoredEach = 2, 2 // a sum in each table
 			return d
 		},
 		New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {

@@ -8,6 +8,7 @@ import (
 	"fedsim/config"
 	"fedsim/internal/tools/kernel"
 	"fedsim/internal/tools/state"
+	"fedsim/mtl"
 )
 
 // serverStep is how a server moves w by the mean change d of a round, in place of w += d.
@@ -74,7 +75,7 @@ func init() {
 		Summary: "averaging with momentum of the server",
 		Reference: "Hsu, Qi, Brown: Measuring the Effects of Non-Identical Data Distribution for Federated Visual " +
 			"Classification, 2019",
-		Describe: kit.Averaging,
+		Describe: storing(3),
 		Options: func() algorithms.Options {
 			return &fedAvgMOptions{AverageOptions: kit.DefaultAverage(kit.ByRows), ServerStep: 1, ServerMomentum: 0.9}
 		},
@@ -109,7 +110,7 @@ func init() {
 				"the root of " + m.rule,
 			Reference: "Reddi, Charles, Zaheer, Garrett, Rush, Konecny, Kumar, McMahan: " +
 				"Adaptive Federated Optimization, ICLR 2021, Algorithm 2",
-			Describe: kit.Averaging,
+			Describe: storing(4),
 			Options:  m.options,
 			New: func(s algorithms.Setup, o algorithms.Options) (algorithms.Algorithm, error) {
 				step := newAdaptiveStep(s, o)
@@ -195,4 +196,13 @@ func (s *adaptiveStep) step(w, d []float64) float64 {
 func (s *adaptiveStep) state(c *state.Coder) {
 	c.Float64s(s.m)
 	c.Float64s(s.v)
+}
+
+// storing describes averaging whose server has so many vectors as large as a model.
+func storing(vectors int) func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+	return func(o algorithms.Options, shape mtl.Shape) algorithms.Description {
+		d := kit.Averaging(o, shape)
+		d.Work.Stored = vectors
+		return d
+	}
 }

@@ -34,11 +34,11 @@ func TestSpent(t *testing.T) {
 	start := time.Unix(100, 0)
 	end := start.Add(5 * time.Second)
 	r := &rundir.Results{Manifest: rundir.Manifest{Clock: &rundir.Clock{Started: start, Finished: &end}},
-		Runs: []results.Run{{WallS: 3}}}
+		Runs: []results.Run{{Clocked: results.Clocked{WallS: 3}}}}
 	if s, err := spent(r); s != 3 || err != nil {
 		t.Errorf("a single run: %g s, %v", s, err)
 	}
-	r.Runs = append(r.Runs, results.Run{WallS: 4})
+	r.Runs = append(r.Runs, results.Run{Clocked: results.Clocked{WallS: 4}})
 	if s, err := spent(r); s != 5 || err != nil {
 		t.Errorf("two runs: %g s, %v", s, err)
 	}

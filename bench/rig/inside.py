@@ -113,9 +113,9 @@ def settings(run: dict[str, Any]) -> dict[str, Any]:
     keys: dict[str, Any] = {"federation.protocol": protocol}
     if protocol == "deadline":
         keys["federation.deadline_s"] = run["deadline_s"]
-        keys["federation.fit_work"] = False
+        keys["federation.protocol_options.fit_work"] = False
     if protocol == "first":
-        keys["federation.over_selection"] = run["over_selection"]
+        keys["federation.protocol_options.over_selection"] = run["over_selection"]
     if protocol in ("deadline", "first"):
         keys["federation.late"] = "keep"
     if protocol == "asynchronous":

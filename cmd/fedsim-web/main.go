@@ -225,15 +225,15 @@ func pageFiles(program []byte) (map[string][]byte, error) {
 	}
 	worker := text("memfs.js") + string(execJS) + text("worker.js")
 	index := strings.Replace(text("index.html"), "{{gallery}}", list, 1)
-	put := func(policy, home, docs string) string {
-		return strings.NewReplacer("{{policy}}", policy, "{{home}}", home, "{{docs}}", docs).Replace(index)
+	put := func(page, policy, home, docs string) string {
+		return strings.NewReplacer("{{policy}}", policy, "{{home}}", home, "{{docs}}", docs).Replace(page)
 	}
 	const common = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src blob: data:; "
 	files := map[string][]byte{
 		"fedsim.wasm.gz": program,
 		"worker.js":      []byte(worker),
-		"index.html": []byte(put(common+"script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "+
-			"style-src 'self'", "../", `<a href="../scenarios/">What the keys mean</a>`)),
+		"index.html": []byte(put(index, common+"script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "+
+			"connect-src 'self'; style-src 'self'", "../", `<a href="../scenarios/">What the keys mean</a>`)),
 	}
 	for _, name := range []string{"page.css", "editor.js", "chart.js", "page.js"} {
 		files[name] = []byte(text(name))
@@ -253,10 +253,16 @@ func pageFiles(program []byte) (map[string][]byte, error) {
 	files["sw.js"] = []byte(strings.NewReplacer("{{version}}", hex.EncodeToString(sum.Sum(nil))[:16], "{{files}}",
 		string(quoted)).Replace(text("sw.js")))
 
-	// One file: scripts and styles are in it, and named by their hashes.
-	var scripts []string
+	one, scripts := single(index, worker, program, text)
+	files["fedsim.html"] = []byte(put(one, common+"script-src "+strings.Join(scripts, " ")+
+		" 'wasm-unsafe-eval' blob:; worker-src blob:; style-src "+hashOf(text("page.css")), "#", ""))
+	return files, nil
+}
+
+// single returns the page as one file, with its scripts, styles and program in it, and the hashes of the scripts.
+func single(index, worker string, program []byte, text func(name string) string) (page string, scripts []string) {
 	inline := regexp.MustCompile(`<script src="([a-z]+\.js)"></script>|<link rel="stylesheet" href="page.css">`)
-	one := inline.ReplaceAllStringFunc(index, func(tag string) string {
+	page = inline.ReplaceAllStringFunc(index, func(tag string) string {
 		found := inline.FindStringSubmatch(tag)
 		if found[1] == "" {
 			return "<style>" + text("page.css") + "</style>"
@@ -267,11 +273,9 @@ func pageFiles(program []byte) (map[string][]byte, error) {
 	data := func(id, text string) string {
 		return `<script type="text/plain" id="` + id + `">` + text + "</script>\n"
 	}
-	index = strings.Replace(one, "<script>", data("worker", strings.ReplaceAll(worker, "</script", `<\/script`))+
+	page = strings.Replace(page, "<script>", data("worker", strings.ReplaceAll(worker, "</script", `<\/script`))+
 		data("wasm", base64.StdEncoding.EncodeToString(program))+"<script>", 1)
-	files["fedsim.html"] = []byte(put(common+"script-src "+strings.Join(scripts, " ")+" 'wasm-unsafe-eval' blob:; "+
-		"worker-src blob:; style-src "+hashOf(text("page.css")), "#", ""))
-	return files, nil
+	return page, scripts
 }
 
 // hashOf returns the hash of a text for a policy.

@@ -111,6 +111,9 @@ func run(ctx context.Context, text string, sets []string, dir string, tell func(
 	if o.Claim, err = into.Claim(s, runs); err != nil {
 		return failed(err)
 	}
+	if o.Figures, err = drawn(dir, d.Figures); err != nil {
+		return failed(err)
+	}
 	sections := into.Sections(s, runs, false)
 	for i := range sections {
 		p := part{Title: sections[i].Title, Notes: sections[i].Notes}
@@ -119,17 +122,22 @@ func run(ctx context.Context, text string, sets []string, dir string, tell func(
 		}
 		o.Summary = append(o.Summary, p)
 	}
-	for _, name := range d.Figures {
+	return o
+}
+
+// drawn reads the figures in SVG of a directory of runs.
+func drawn(dir string, names []string) (figures []figure, err error) {
+	for _, name := range names {
 		if filepath.Ext(name) != ".svg" {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, "figures", name))
 		if err != nil {
-			return failed(err)
+			return nil, err
 		}
-		o.Figures = append(o.Figures, figure{name, string(text)})
+		figures = append(figures, figure{name, string(text)})
 	}
-	return o
+	return figures, nil
 }
 
 // memory returns the bytes that the program has of the system.

@@ -65,32 +65,10 @@ type matVariable struct {
 // set returns the set of the variables.
 func (m *matFile) set() (*data.Set, error) {
 	m.matPlace = matPlace{}
-	for _, v := range []struct {
-		*matVariable
-		key, name string
-	}{
-		{&m.features, "features", m.names.Features},
-		{&m.targets, "targets", m.names.Targets},
-		{&m.tasks, "clients", m.names.Clients},
-	} {
-		if !v.found && v.name != "" {
-			problem := fmt.Sprintf("has no variable %s (data.arrays.%s)", quote.Text(v.name), v.key)
-			if len(m.others) > 0 {
-				problem += ", it has others: " + quote.List(m.others, 12)
-			}
-			return nil, m.fail("%s", problem)
-		}
+	if err := m.check(); err != nil {
+		return nil, err
 	}
 	x, y := &m.features, &m.targets
-	if x.cells != y.cells || len(x.matrices) != len(y.matrices) {
-		return nil, m.fail("%s has %s, %s has %s: must be cells of the same clients, or both matrices",
-			quote.Text(m.names.Features), x.size(), quote.Text(m.names.Targets), y.size())
-	}
-	if x.cells && m.tasks.found || m.tasks.cells {
-		return nil,
-			m.fail(
-				"data.arrays.clients is for features in one matrix, with a number for each row; each cell is a client")
-	}
 	set := &data.Set{Features: x.matrices[0].Cols}
 	for t := range x.matrices {
 		m.matPlace = matPlace{name: m.names.Features}
@@ -123,6 +101,36 @@ func (m *matFile) set() (*data.Set, error) {
 		}
 	}
 	return set, nil
+}
+
+// check reports variables that are missing or do not go together.
+func (m *matFile) check() error {
+	for _, v := range []struct {
+		*matVariable
+		key, name string
+	}{
+		{&m.features, "features", m.names.Features},
+		{&m.targets, "targets", m.names.Targets},
+		{&m.tasks, "clients", m.names.Clients},
+	} {
+		if !v.found && v.name != "" {
+			problem := fmt.Sprintf("has no variable %s (data.arrays.%s)", quote.Text(v.name), v.key)
+			if len(m.others) > 0 {
+				problem += ", it has others: " + quote.List(m.others, 12)
+			}
+			return m.fail("%s", problem)
+		}
+	}
+	x, y := &m.features, &m.targets
+	if x.cells != y.cells || len(x.matrices) != len(y.matrices) {
+		return m.fail("%s has %s, %s has %s: must be cells of the same clients, or both matrices",
+			quote.Text(m.names.Features), x.size(), quote.Text(m.names.Targets), y.size())
+	}
+	if x.cells && m.tasks.found || m.tasks.cells {
+		return m.fail(
+			"data.arrays.clients is for features in one matrix, with a number for each row; each cell is a client")
+	}
+	return nil
 }
 
 // size describes the variable.

@@ -137,6 +137,8 @@ func (cfg *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.
 		{"devices.idle_w", d.IdleW, machine.IdleW},
 		{"devices.compute_w", d.ComputeW, machine.ComputeW},
 		{"devices.battery.wh", d.BatteryWh, machine.BatteryWh},
+		{"devices.heat.k_per_w", d.KPerW, machine.KPerW},
+		{"devices.heat.j_per_k", d.JPerK, machine.JPerK},
 		{"devices.speed_distribution", d.Spread, machine.Spread},
 		{"devices.speed_spread", d.SpreadWidth, machine.SpreadWidth},
 		{"overhead.task_s", d.TaskS, machine.TaskS},
@@ -151,5 +153,14 @@ func (cfg *Config) CheckOthers(c *config.Checker, d *devices.Config, n *network.
 	} {
 		c.Require(k.is == k.defaults, k.key, k.is,
 			"must be left out with a fleet, which determines devices and links")
+	}
+	for i, h := range cfg.Loaded.Heat(d.HeatConfig) {
+		of := config.NewChecker()
+		h.Validate(of)
+		h.CheckProfile(of, cfg.Loaded.Classes[i].machine())
+		for _, p := range of.Problems() {
+			c.Require(h.KPerW == 0, "devices.heat."+p.Key, p.Value,
+				fmt.Sprintf("%s (class %q of the fleet)", p.Want, cfg.Loaded.Classes[i].Name))
+		}
 	}
 }

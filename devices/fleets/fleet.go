@@ -1,6 +1,7 @@
 package fleets
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -71,6 +72,17 @@ type Class struct {
 
 	devices.Overheads
 
+	// heat of the device, as in devices.heat.k_per_w of a scenario; 0: none
+	HeatKPerW float64 `toml:"heat_k_per_w"`
+	// likewise in devices.heat.j_per_k; 0: none
+	HeatJPerK float64 `toml:"heat_j_per_k"`
+	// temperature at which it throttles, in degrees Celsius; 0: devices.heat.throttle_c of the scenario
+	ThrottleC float64 `toml:"throttle_c"`
+	// temperature at which it recovers; 0: devices.heat.recover_c of the scenario
+	RecoverC float64 `toml:"recover_c"`
+	// its clock while it throttles, as a share; 0: devices.heat.throttle_clock of the scenario
+	ThrottleClock float64 `toml:"throttle_clock"`
+
 	// sigma/mu of a log-normal factor of mean 1 on a device's speed
 	SpeedSpread float64 `toml:"speed_spread"`
 	// sigma/mu of a log-normal factor of mean 1 on both rates of a device
@@ -135,6 +147,9 @@ func (cl *Class) validate(c *config.Checker) {
 		figure("battery_wh", cl.BatteryWh, 1e9)
 	}
 	cl.Overheads.Validate(c)
+	c.Require(cl.HeatKPerW >= 0 && cl.HeatKPerW <= 1e6, "heat_k_per_w", cl.HeatKPerW, "must be in [0, 1e6]")
+	c.Require(cl.HeatJPerK >= 0 && cl.HeatJPerK <= 1e9 && (cl.HeatJPerK > 0) == (cl.HeatKPerW > 0), "heat_j_per_k",
+		cl.HeatJPerK, "must be positive and at most 1e+09 with heat_k_per_w, and 0 without")
 	c.OneOf("link", cl.Link, network.ProfileNames()...)
 	link := func(key string, x float64) {
 		c.Require(x >= 0 && x <= 1e9, key, x, "must be positive and at most 1e+09, or 0 for the profile's")
@@ -167,6 +182,23 @@ func (cl *Class) machine() devices.Profile {
 		BatteryConfig: devices.BatteryConfig{BatteryWh: devices.WattHours(cl.BatteryWh)},
 	}
 	return c.Device()
+}
+
+// heat returns the heat of a class in a scenario, whose table has what the class leaves out.
+func (cl *Class) heat(h devices.HeatConfig) devices.HeatConfig {
+	h.KPerW, h.JPerK = cl.HeatKPerW, cl.HeatJPerK
+	h.ThrottleC, h.RecoverC = cmp.Or(cl.ThrottleC, h.ThrottleC), cmp.Or(cl.RecoverC, h.RecoverC)
+	h.ThrottleClock = cmp.Or(cl.ThrottleClock, h.ThrottleClock)
+	return h
+}
+
+// Heat returns the heat of each class in a scenario with a table of it.
+func (f *Fleet) Heat(h devices.HeatConfig) []devices.HeatConfig {
+	of := make([]devices.HeatConfig, len(f.Classes))
+	for i := range f.Classes {
+		of[i] = f.Classes[i].heat(h)
+	}
+	return of
 }
 
 func (cl *Class) link() network.Profile {

@@ -31,7 +31,8 @@ func besideScenario(node *config.Node, file string, at config.Path) {
 			}
 		}
 	case len(at) >= 2 && at[len(at)-2] == "data" && at[len(at)-1] == "path",
-		len(at) >= 2 && at[len(at)-2] == "fleet" && at[len(at)-1] == "name", at[len(at)-1] == "graph_file":
+		len(at) >= 2 && at[len(at)-2] == "fleet" && at[len(at)-1] == "name",
+		len(at) >= 2 && at[len(at)-2] == "options" && at[len(at)-1] == "graph", at[len(at)-1] == "lambda_file":
 		if path, info := beside(node, file); info != nil {
 			node.SetText(path)
 		}

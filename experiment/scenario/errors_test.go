@@ -115,10 +115,12 @@ func TestErrors(t *testing.T) {
 		{"neighbors of secagg", "[privacy]\nsecure_aggregation_options.neighbors = 4\n" + fedavgEqual, nil,
 			`x.toml:2:40: privacy.secure_aggregation_options.neighbors = 4: must be left out: ` +
 				`only secure_aggregation = "secagg+" uses it`},
-		{"a key of one protocol", "[federation]\nover_selection = 1.5\n" + fedavgEqual, nil,
-			"x.toml:2:18: federation.over_selection = 1.5: must be left out: only protocol first has a use for it"},
-		{"a key of two protocols", "[federation]\nretries = 1\n" + fedavgEqual, nil,
-			"x.toml:2:11: federation.retries = 1: must be left out: only protocols deadline, first have a use for it"},
+		{"an option of one protocol", "[federation]\nprotocol_options.over_selection = 1.5\n" + fedavgEqual, nil,
+			"x.toml:2:35: federation.protocol_options.over_selection = 1.5: " +
+				"must be left out: no method has protocol first or hedged"},
+		{"an option of two protocols", "[federation]\nprotocol_options.retries = 1\n" + fedavgEqual, nil,
+			"x.toml:2:28: federation.protocol_options.retries = 1: " +
+				"must be left out: no method has protocol deadline, first or hedged"},
 		{"an axis without values",
 			fedavgEqual + "[[experiment]]\nname = \"a\"\n[experiment.figure]\nx = \"epsilon\"\ny = \"test_error\"\n",
 			nil,
@@ -143,7 +145,7 @@ func TestErrors(t *testing.T) {
 				"train_error, test_error, validation_error, train_error_clients, test_error_clients, " +
 				"validation_error_clients, train_accuracy, train_accuracy_clients, test_accuracy, " +
 				"test_accuracy_clients, validation_accuracy, validation_accuracy_clients, available, participants, " +
-				"dropped, late, staleness, theta (did you mean \"test_error_worst10\"?)"},
+				"dropped, late, staleness, asked_more, canceled, theta (did you mean \"test_error_worst10\"?)"},
 		{"options beside the keys of a method",
 			"[methods.f]\nalgorithm = \"fedavg\"\nstep = 0.3\nepoch = 3\nlable = \"x\"\n", nil,
 			"x.toml:3:1: unknown key methods.f.step: did you mean options.step?\n" +
@@ -276,7 +278,7 @@ x.toml:8:8: data.skew = "yes": must be an integer`},
 			"x.toml:2:22: methods.mocha.options.epochs = -1: must be in [0, 1e6]"},
 		{"protocol of a method", "[methods.mocha]\nprotocol = \"dedline\"\n", nil,
 			"x.toml:2:12: methods.mocha.protocol = \"dedline\": must be one of asynchronous, charged, compass, " +
-				"deadline, first, wait-for-all (did you mean \"deadline\"?)"},
+				"deadline, first, hedged, wait-for-all (did you mean \"deadline\"?)"},
 		{"protocol of a method without what goes with it", "[methods.mocha]\nprotocol = \"deadline\"\n", nil,
 			"x.toml:2:12: federation.deadline_s: must be given…"},
 
@@ -600,7 +602,7 @@ func TestMethodsAndProtocols(t *testing.T) {
 	}
 	if _, err := Parse("x.toml",
 		[]byte("[methods.mocha]\nprotocol = \"deadline\"\n[methods.mb-sgd]\n[federation]\nprotocol = \"charged\"\n"+
-			"steps_low = 0.2\ndeadline_s = 1\n"), nil); err != nil {
+			"protocol_options.steps_low = 0.2\ndeadline_s = 1\n"), nil); err != nil {
 		t.Errorf("keys of two protocols: %v", err)
 	}
 }

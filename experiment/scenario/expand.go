@@ -62,38 +62,49 @@ func (d *design) expand(base *config.Node) (Experiment, config.Errors) {
 		e.Table = d.gridSpec(&e)
 	}
 	problems = d.oncePerRange(problems)
-	if d.ranks && len(problems) == 0 && (len(d.methods) < 2 || len(e.Jobs[0].Seeds) < 2) {
+	if len(problems) == 0 {
+		d.checkRanks(&e, &problems)
+	}
+	for i := range d.figures {
+		if len(problems) == 0 {
+			d.checkShown(&e, &d.figures[i], &problems)
+		}
+	}
+	return e, problems
+}
+
+// checkRanks reports ranks of runs that do not compare methods seed by seed.
+func (d *design) checkRanks(e *Experiment, problems *config.Errors) {
+	switch {
+	case !d.ranks:
+	case len(d.methods) < 2 || len(e.Jobs[0].Seeds) < 2:
 		problems.Add(d.at,
 			fmt.Sprintf("experiment %s: ranks must be false with fewer than two methods or two run.seeds: "+
 				"it compares methods seed by seed", d.name))
-	}
-	if d.ranks && len(problems) == 0 && Seeds(e.Jobs[0].Seeds).UntilCertain() {
+	case Seeds(e.Jobs[0].Seeds).UntilCertain():
 		problems.Add(d.at,
 			fmt.Sprintf("experiment %s: ranks must be false with run.seeds = \"until-certain\": "+
 				"tests that are repeated after each batch of seeds are wrong too often; "+
 				"run.certain.order = true ranks all rows", d.name))
 	}
-	for i := range d.figures {
-		f := &d.figures[i]
-		switch {
-		case len(problems) > 0:
-		case f.Kind == results.Distribution && !d.declares && !e.measures(f.Y):
-			problems.Add(d.at,
-				fmt.Sprintf("experiment %s: figure %s: y = %q: must be train_ or test_ and one of run.client_metrics",
-					d.name, f.File, f.Y))
-		case f.Kind == results.NewClients && !slices.ContainsFunc(e.Jobs, func(j Job) bool {
-			return j.Candidates[0].Settings.Data.NewClients > 0
-		}):
-			problems.Add(d.at, fmt.Sprintf("experiment %s: figure %s: kind = %q has nothing to show: data.new_clients "+
-				"must be positive", d.name, f.File, f.Kind))
-		case f.Y == "theta" && !slices.ContainsFunc(e.Jobs, measuresTheta):
-			problems.Add(d.at,
-				fmt.Sprintf(
-					"experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1",
-					d.name))
-		}
+}
+
+// checkShown reports a figure that has nothing to show.
+func (d *design) checkShown(e *Experiment, f *results.Figure, problems *config.Errors) {
+	switch {
+	case f.Kind == results.Distribution && !d.declares && !e.measures(f.Y):
+		problems.Add(d.at,
+			fmt.Sprintf("experiment %s: figure %s: y = %q: must be train_ or test_ and one of run.client_metrics",
+				d.name, f.File, f.Y))
+	case f.Kind == results.NewClients && !slices.ContainsFunc(e.Jobs, func(j Job) bool {
+		return j.Candidates[0].Settings.Data.NewClients > 0
+	}):
+		problems.Add(d.at, fmt.Sprintf("experiment %s: figure %s: kind = %q has nothing to show: data.new_clients "+
+			"must be positive", d.name, f.File, f.Kind))
+	case f.Y == "theta" && !slices.ContainsFunc(e.Jobs, measuresTheta):
+		problems.Add(d.at, fmt.Sprintf(
+			"experiment %s: figure.y = \"theta\" has nothing to show: run.theta_every must be at least 1", d.name))
 	}
-	return e, problems
 }
 
 // claimTables reports a table with the name of another one.
@@ -306,7 +317,9 @@ func (d *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 			own = config.NewScalar(protocol, tree.Child("methods").Child(label).Key)
 		}
 		assign(tree, []config.Assignment{{Path: config.Path{"federation", "protocol"}, Value: own}}, &problems)
-		problems.Merge(settings.resolveProtocol(protocol, tree))
+		all := settings.protocols()
+		settings.Federation.Protocol = protocol
+		problems.Merge(settings.resolveProtocol(all, tree))
 		settings.Federation.Validate(check.In("federation"))
 	}
 	if len(options) > 0 {
@@ -315,11 +328,7 @@ func (d *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 	settings.resolveLoss(d.methods)
 	settings.validateMethod(check, label, &method)
 	if d.tuning.Refit {
-		check.Require(settings.Data.Validation > 0, "data.validation_fraction", settings.Data.Validation,
-			"must be positive with experiment.tuning.refit: there are no rows to train on beside")
-		stop := settings.Run.StopAt
-		check.Require(!strings.HasPrefix(stop.Metric, "validation_"), "run.stop_at."+stop.Metric, stop.Value,
-			"must be another metric, or experiment.tuning.refit false: runs of winners have no validation rows")
+		settings.checkRefit(check)
 	}
 	if d.tuning.Folds > 0 && d.grid(label) != nil {
 		settings.checkFolds(check, &method)
@@ -330,6 +339,15 @@ func (d *design) run(c *gridCell, label string, tuned []config.Assignment) (RunS
 		Algorithm: method.Algorithm, Options: method.options(),
 		Point: c.at, Seed: firstSeed, System: firstSeed, Settings: settings,
 	}, problems
+}
+
+// checkRefit reports settings that do not go with winners that run again on all rows.
+func (s *Settings) checkRefit(check *config.Checker) {
+	check.Require(s.Data.Validation > 0, "data.validation_fraction", s.Data.Validation,
+		"must be positive with experiment.tuning.refit: there are no rows to train on beside")
+	stop := s.Run.StopAt
+	check.Require(!strings.HasPrefix(stop.Metric, "validation_"), "run.stop_at."+stop.Metric, stop.Value,
+		"must be another metric, or experiment.tuning.refit false: runs of winners have no validation rows")
 }
 
 // validateMethod reports settings that do not fit a method.
@@ -348,9 +366,12 @@ func (s *Settings) validateMethod(check *config.Checker, label string, method *M
 	} else {
 		codes, privacy := s.Coding(), s.Privacy()
 		learning.ValidateCoding(check, &s.Federation, codes, privacy != nil && privacy.Noisy(), hubSize, learns, &about)
+		check.Require(codes == nil || !about.Own || s.Data.Source != data.SourceExternal, "data.source", s.Data.Source,
+			"must be another with compression: fedsim does not see the vectors of a learner with its own data")
 		for _, room := range rooms.All() {
 			if room.CheckRun != nil {
-				room.CheckRun(check, s.ForRooms(), rooms.Run{Method: &about, HubSize: hubSize, Coded: codes != nil})
+				room.CheckRun(check, s.ForRooms(), rooms.Run{Method: &about, HubSize: hubSize, Coded: codes != nil,
+					Learns: learns})
 			}
 		}
 	}
@@ -365,6 +386,19 @@ func (s *Settings) validateMethod(check *config.Checker, label string, method *M
 	if (about.Model == algorithms.PersonalModels || about.Learns.OwnTasks) && learns {
 		s.checkPersonal(check.In("data"), &about)
 	}
+	if s.Data.MemoryMB != (data.Megabytes{}) {
+		here := learns && s.Problem.Model != mtl.ModelExternal && !about.Own && method.Algorithm != Driven
+		check.Require(here && !s.Federation.Lazy(), "data.memory_mb", s.Data.MemoryMB,
+			"must be empty for a learner, a driven federation, an external model, a lazy population and in timing "+
+				"mode: rows and models are not here")
+		work := &about.Work
+		s.Data.Holds = data.Holding{Vectors: max(1, work.Vectors) + work.Kept - work.StoredEach + work.Working}
+		if about.Needs.Dual {
+			s.Data.Holds.PerRow = 2
+		}
+	}
+	check.Require(s.Data.EncoderFLOPs == 0 || method.Algorithm != Driven && !about.Own && !s.Federation.Relative(),
+		"data.encoder_flops", s.Data.EncoderFLOPs, "must be 0 for a learner, a driven federation and relative costs")
 	if s.Data.NewClients > 0 {
 		check.Require(learns && about.Evaluated == algorithms.ByRun && method.Algorithm != Driven, "data.new_clients",
 			s.Data.NewClients, fmt.Sprintf("must be 0 for %s and in timing mode: no model is here", about.Name))
@@ -432,7 +466,8 @@ func (d *design) overrideByFleet(s *Settings, problems *config.Errors) {
 		if d.axes[i].sets(key) {
 			problems.Add(d.at,
 				fmt.Sprintf(
-					"experiment %s: axis %s sets network.profile, which has no effect: the fleet sets the links",
+					"experiment %s: axis %s sets network.profile, which has no effect: "+
+						"the fleet sets the links, so leave out [fleet]",
 					d.name, d.axes[i].name))
 		}
 	}

@@ -57,6 +57,7 @@ func TestKeysOfRoomsDeclareTraits(t *testing.T) {
 var claimAll = map[string]string{
 	"data": `source path preset fallback target test_fraction validation_fraction test_rows seed split_seed standardize
 		bias skew resident precision clients_per_task pool positive_class client_column new_clients new_rows new_steps
+		memory_mb encoder_flops
 		label_column columns drop_columns missing arrays.features arrays.targets arrays.clients
 		partition.method partition.clients partition.merge partition.shards partition.alpha partition.exponent
 		partition.classes partition.rows_min synthetic.clients synthetic.features synthetic.rows_min
@@ -74,10 +75,13 @@ var claimAll = map[string]string{
 		regularizer_options.warm_start optimum.when optimum.gap optimum.sweeps`,
 	"devices": `profile clock_ghz flops_per_cycle idle_w compute_w battery.wh speed_distribution speed_spread
 		battery.start battery.start_spread charging.when charging.watts charging.from_h
-		charging.spread_h charging.hours battery.return_at battery.low battery.when_low model_options`,
+		charging.spread_h charging.hours battery.return_at battery.low battery.when_low model_options
+		heat.j_per_k heat.ambient_c heat.throttle_c heat.recover_c heat.throttle_clock`,
 	"network": `profile downlink_mbps uplink_mbps rtt_ms rate_spread jitter loss_probability wire.factor
 		wire.burst_bytes hubs.profile shared.server_down_mbps shared.cells shared.cell_down_mbps
+		shared.cell_share shared.capacity
 		shared.cell_up_mbps wire.slow_start shared.rush_from_h shared.rush_to_h shared.rush_share
+		wire.idle_timeout_s wire.resends wire.retransmit wire.resume_bytes wire.reconnect_s
 		wire.header_bytes wire.bytes_per_value model_options`,
 	"overhead": `launches_per_step client_poll_s server_poll_s launch_poll_s launch_s launch_gflop cold_start_s
 		poll_phase`,
@@ -85,8 +89,8 @@ var claimAll = map[string]string{
 	"faults": `drop_probability never outage.share outage.from_s outage.to_s on_return drop_phase`,
 	"traces": `assignment wrap availability.level availability.mean_up_s availability.mean_down_s availability.daily
 		availability.peak_hour availability.zones_h fading.mean_s`,
-	"federation": `protocol deadline_s deadline_quantile fit_work margin steps_low steps_high population
-		cost clients_per_round selection over_selection retries min_reports nonfinite late
+	"federation": `protocol deadline_s population
+		cost clients_per_round selection min_reports nonfinite late
 		server_gflops protocol_options selection_options`,
 	"engine": `detect_s overhead_bytes`,
 	"run": `mode rounds outer eval_every eval_clients client_metrics clients_every theta_every devices save_model stop_at

@@ -23,8 +23,9 @@ type Scenario struct {
 	Experiments []Experiment
 	Notes       []string // valid settings with a surprising effect, one sentence each
 
-	designs  []design
-	recorded []byte // see ParseRecorded
+	designs         []design
+	protocolOptions any    // see Settings.protocolOptions
+	recorded        []byte // see ParseRecorded
 }
 
 // Targets returns the targets of all runs, which experiments and axes may set. Results have
@@ -158,7 +159,8 @@ func read(file string, source []byte, arguments []string, by *Program) (*Scenari
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	s := &Scenario{Name: doc.Name, Description: doc.Description, File: file, Settings: doc.Settings}
+	s := &Scenario{Name: doc.Name, Description: doc.Description, File: file, Settings: doc.Settings,
+		protocolOptions: doc.protocolOptions(root)}
 	if !config.IsName(s.Name) {
 		problems.AddProblem(root.PlaceOf("name"), config.Problem{Key: "name", Value: s.Name,
 			Want: config.NameRule + " (it is the file's name unless it is set)"})

@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"fedsim/config"
 	"fedsim/devices"
@@ -71,34 +73,108 @@ func having[F any](kind pluginKind, lookup func(name string) (F, bool), describe
 // defaults of each. The checks of the tables report names that are not registered.
 func (s *Settings) resolveModels(tree *config.Node) config.Errors {
 	var problems config.Errors
-	for _, kind := range kindsOfModels() {
+	kinds := kindsOfModels()
+	for _, kind := range kinds[:len(kinds)-1] {
 		name, into := kind.chosen(s)
-		*into = kind.decode(name, tree, &problems)
 		given := kind.given(tree)
+		*into = kind.decode(name, given, &problems)
 		switch {
 		case given == nil || *into != nil:
 		case kind.optional && name == "":
 			problems.Add(given.Key, fmt.Sprintf("%s has no effect without %s.%s", kind.path(), kind.table, kind.key))
 		case !kind.linked(name): // the check of the table reports it
-		case !kind.optional &&
-			!(kind.key == "protocol" &&
-				slices.ContainsFunc(s.protocols(), func(p string) bool { return kind.has(p) || !kind.linked(p) })):
-			problems.Add(given.Key, fmt.Sprintf("%s has no effect: %s %q has no options", kind.path(), kind.what, name))
+		case !kind.optional:
+			for _, key := range given.Keys() {
+				problems.AddKey(given.Child(key).Key, kind.path()+"."+key,
+					fmt.Sprintf(" has no effect: %s %q has no options", kind.what, name))
+			}
 		}
 	}
+	problems.Merge(s.resolveProtocol(s.protocols(), tree))
 	return problems
 }
 
-// resolveProtocol sets the protocol of a method and decodes its options.
-func (s *Settings) resolveProtocol(protocol string, tree *config.Node) config.Errors {
+// resolveProtocol decodes the options of the protocol in force. Their table has those of all protocols that the
+// methods have.
+func (s *Settings) resolveProtocol(all []string, tree *config.Node) config.Errors {
 	var problems config.Errors
-	s.Federation.Protocol = protocol
-	for _, kind := range kindsOfModels() {
-		if kind.key == "protocol" {
-			s.Federation.ProtocolOptions = kind.decode(protocol, tree, &problems)
+	kinds := kindsOfModels()
+	kind, name := kinds[len(kinds)-1], s.Federation.InForce()
+	s.Federation.SetOptions(kind.decode(name, kind.own(name, all, kind.given(tree), &problems), &problems))
+	return problems
+}
+
+// protocolOptions returns the table [federation.protocol_options] with every default written out: the options of
+// all protocols that the methods have.
+func (s *Settings) protocolOptions(tree *config.Node) any {
+	kinds := kindsOfModels()
+	kind, all := kinds[len(kinds)-1], s.protocols()
+	var some []any
+	merged := map[string]any{}
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(append(all, s.Federation.InForce())))) {
+		var reported config.Errors // before
+		options := kind.decode(name, kind.own(name, all, kind.given(tree), &reported), &reported)
+		if options == nil {
+			continue
+		}
+		text, err := config.Encode(options)
+		if err != nil {
+			panic("scenario: " + err.Error())
+		}
+		table, _ := config.Parse("", text)
+		some = append(some, options)
+		maps.Copy(merged, table.Value().(map[string]any))
+	}
+	switch len(some) {
+	case 0:
+		return nil
+	case 1:
+		return some[0]
+	default:
+		return merged
+	}
+}
+
+// own returns the given options without those that other protocols alone take, which are in force or have their
+// default. It reports the others.
+func (k *pluginKind) own(name string, all []string, given *config.Node, problems *config.Errors) *config.Node {
+	if given == nil || !given.IsTable() {
+		return given
+	}
+	own := given.Clone()
+	known := true
+	for _, p := range all {
+		known = known && k.linked(p) // the check of the table reports others
+	}
+	for _, key := range given.Keys() {
+		var users []string
+		used, standard := false, false
+		for _, m := range k.models {
+			o := m.options()
+			i := slices.IndexFunc(config.Fields(o), func(f config.Field) bool { return f.Key == key })
+			if i < 0 {
+				continue
+			}
+			users = append(users, m.name)
+			used = used || slices.Contains(all, m.name)
+			alone, before := config.NewTable(given.Place), config.Fields(o)[i].Default
+			_ = alone.Set(config.Path{key}, given.Child(key))
+			standard = len(config.Decode(alone, k.path(), o)) == 0 && config.Fields(o)[i].Default == before
+		}
+		switch at := given.Child(key); {
+		case slices.Contains(users, name):
+		case used || standard || !known:
+			own.Delete(key)
+		case len(users) > 0:
+			own.Delete(key)
+			problems.AddProblem(at.Place, config.Problem{Key: k.path() + "." + key, Value: at.Value(),
+				Want: "must be left out: no method has protocol " + either(users)})
+		case !slices.ContainsFunc(all, k.has):
+			problems.AddKey(at.Key, k.path()+"."+key,
+				fmt.Sprintf(" has no effect: protocol %q has no options", name))
 		}
 	}
-	return problems
+	return own
 }
 
 // linked reports whether a model is in this program.
@@ -117,15 +193,15 @@ func (k *pluginKind) has(name string) bool {
 	return slices.ContainsFunc(k.models, func(m plugin) bool { return m.name == name })
 }
 
-// decode returns the options of the model of a name, decoded from the tree of settings;
+// decode returns the options of the model of a name, decoded from those given, which may be nil;
 // nil if it has none.
-func (k *pluginKind) decode(name string, tree *config.Node, problems *config.Errors) any {
+func (k *pluginKind) decode(name string, given *config.Node, problems *config.Errors) any {
 	for _, m := range k.models {
 		if m.name != name {
 			continue
 		}
 		options := m.options()
-		if given := k.given(tree); given != nil {
+		if given != nil {
 			problems.Merge(config.Decode(given, k.path(), options))
 		}
 		return options
@@ -141,4 +217,13 @@ func (s *Scenario) names(kind *pluginKind, model string) bool {
 		return name == model
 	}
 	return names(&s.Settings) || s.any(names)
+}
+
+// either joins names: "a", "a or b", "a, b or c".
+func either(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"fedsim/internal/tools/expect"
-
 	"github.com/google/go-cmp/cmp"
+
+	"fedsim/federation"
+	"fedsim/internal/tools/expect"
 )
 
 // protocolsOf returns the protocol of each method of a scenario at its last point.
@@ -83,6 +84,34 @@ func TestOptionsOfAMethodsProtocol(t *testing.T) {
 	expect.That(t, strings.Contains(fmt.Sprintf("%+v", o), "MaxSteps:30"), "the options are %s", fmt.Sprintf("%+v", o))
 }
 
+// The table of options has those of all protocols in force, an option of several once, and each method gets those of
+// its own. Read back from the resolved scenario, they are the same.
+func TestOptionsOfSeveralProtocols(t *testing.T) {
+	source := []byte("[federation]\nprotocol = \"first\"\ndeadline_s = 9\n" +
+		"protocol_options = { fit_work = false, retries = 2, over_selection = 1.5 }\n" +
+		"[methods.a]\nalgorithm = \"fedavg\"\nprotocol = \"deadline\"\n[methods.b]\nalgorithm = \"fedavg\"\n" +
+		"[methods.c]\nalgorithm = \"fedavg\"\nprotocol = \"wait-for-all\"\n[methods.d]\nalgorithm = \"fedavg\"\n" +
+		"set = { \"federation.protocol\" = \"deadline\", \"federation.protocol_options.over_selection\" = 1, " +
+		"\"federation.protocol_options.margin\" = 0.2 }\n")
+	want := map[string]federation.Shared{
+		"a": {Retries: 2, StepsLow: 0.1, StepsHigh: 1, Over: 1},
+		"b": {Fit: true, Retries: 2, StepsLow: 0.1, StepsHigh: 1, Over: 1.5},
+		"c": {Fit: true, StepsLow: 0.1, StepsHigh: 1, Over: 1},
+		"d": {Retries: 2, StepsLow: 0.1, StepsHigh: 1, Over: 1, Margin: 0.2},
+	}
+	for range 2 {
+		s := expect.Value(Parse("x.toml", source, nil))(t)
+		got := map[string]federation.Shared{}
+		for _, j := range s.Experiments[0].Jobs {
+			got[j.Candidates[0].Method] = j.Candidates[0].Settings.Federation.Shared
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s\n%s", diff, source)
+		}
+		source = expect.Value(s.Resolved())(t)
+	}
+}
+
 func TestProtocolErrors(t *testing.T) {
 	const without = "asgd, async-mocha, fedasync, fedbuff, fedcompass, rennala, rescaled, ringleader, ringmaster"
 	for source, want := range map[string]string{
@@ -94,8 +123,8 @@ func TestProtocolErrors(t *testing.T) {
 		"[methods.fedbuff]\n[federation]\nselection = \"oort\"\n": `x.toml:3:13: ` +
 			`federation.selection = "oort": must be "uniform" or a selection by rejection under protocol ` +
 			`"asynchronous", which has no rounds to choose for`,
-		"[methods.fedavg]\n[federation]\nprotocol_options.max_steps = 30\n": `x.toml:3:1: ` +
-			`federation.protocol_options has no effect: protocol "wait-for-all" has no options`,
+		"[methods.fedavg]\n[federation]\nprotocol_options.max_steps = 30\n": `x.toml:3:30: ` +
+			`federation.protocol_options.max_steps = 30: must be left out: no method has protocol compass`,
 	} {
 		_, err := Parse("x.toml", []byte(source), nil)
 		expect.That(t, err != nil && err.Error() == want, "%s\ngot  %v\nwant %s", source, err, want)

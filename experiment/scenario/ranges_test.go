@@ -76,8 +76,9 @@ func TestKeysHaveTheRangesOfTheirErrors(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d keys with numbers state a range", ranges, keys)
-	if ranges < 100 {
-		t.Errorf("%d keys state a range: the test must find at least 100", ranges)
+	const without = 93 // of which others decide, or an error says more
+	if keys-ranges > without {
+		t.Errorf("%d keys with numbers state no range, must be at most %d: a check is gone", keys-ranges, without)
 	}
 }
 

@@ -48,6 +48,7 @@ type resolvedPoint struct {
 // another meaning.
 func (s *Scenario) Resolved() ([]byte, error) {
 	doc := resolved{Name: s.Name, Description: s.Description, Settings: s.Settings}
+	doc.Federation.ProtocolOptions = s.protocolOptions
 	for i := range s.designs {
 		doc.Experiment = append(doc.Experiment, s.designs[i].resolved())
 	}

@@ -222,7 +222,7 @@ func TestRecordedScenariosStay(t *testing.T) {
 			parse(t, "[methods.mocha]\n[methods.fedavg]\n[[experiment]]\nname = \"a\"\n"+
 				"sweep = { \"run.rounds\" = [2, 3] }\n").Resolved())(t)
 	text := string(resolved)
-	without := regexp.MustCompile(`(?m)^(eval_every|report_last|warmup_rounds|vary) = .*\n`).ReplaceAllString(text,
+	without := regexp.MustCompile(`(?m)^(eval_every|report_last|momentum|vary) = .*\n`).ReplaceAllString(text,
 		"")
 	expect.Must(t, len(text)-len(without) >= 40, "there are no such keys in\n%s", text)
 	for name, test := range map[string]struct {

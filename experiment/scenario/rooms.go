@@ -11,4 +11,5 @@ import (
 	_ "fedsim/internal/rooms/outside/external"
 	_ "fedsim/internal/rooms/privacy"
 	_ "fedsim/internal/rooms/settle"
+	_ "fedsim/internal/rooms/upkeep"
 )

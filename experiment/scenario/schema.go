@@ -196,12 +196,22 @@ func share(tables []schema, definitions schema) {
 // options are those of the model.
 func (k *pluginKind) complete(table schema) {
 	keys := table["properties"].(schema)
+	if k.key == "protocol" { // methods may have others, whose options the table has as well
+		var all []config.Field
+		for _, m := range k.models {
+			for _, f := range config.Fields(m.options()) {
+				if !slices.ContainsFunc(all, func(g config.Field) bool { return g.Key == f.Key }) {
+					all = append(all, f)
+				}
+			}
+		}
+		described(keys, k.options(), object(all))
+		return
+	}
 	described(keys, k.options(), schema{"type": "object"})
 	rules, _ := table["allOf"].([]any) // of another kind that the table names
-	if k.key != "protocol" {           // which a method may have by itself
-		rules = append(rules,
-			schema{"if": schema{"required": []string{k.options()}}, "then": schema{"required": []string{k.key}}})
-	}
+	rules = append(rules,
+		schema{"if": schema{"required": []string{k.options()}}, "then": schema{"required": []string{k.key}}})
 	for _, m := range k.models {
 		options := object(config.Fields(m.options()))
 		options["description"] = m.summary

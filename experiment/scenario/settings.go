@@ -77,6 +77,13 @@ func defaultSettings() Settings {
 	}
 }
 
+// Heated reports whether devices warm up as they compute.
+func (s *Settings) Heated() bool {
+	return s.Devices.KPerW > 0 ||
+		s.Fleet.Loaded != nil && slices.ContainsFunc(s.Fleet.Loaded.Heat(s.Devices.HeatConfig),
+			func(h devices.HeatConfig) bool { return h.KPerW > 0 })
+}
+
 // defaultProblem leaves the loss to the methods and the data; see resolveLoss.
 func defaultProblem() mtl.Config {
 	problem := mtl.Defaults()

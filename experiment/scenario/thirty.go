@@ -19,6 +19,8 @@ type ThirtyKey struct {
 var ThirtyKeys = []ThirtyKey{
 	{"data.source", `"csv"`, "where rows come from: left out, generated; or a file", false},
 	{"data.path", `"patients.csv"`, "the file", false},
+	{"data.client_column", `"patient"`, "its column with the client of a row; default: client", false},
+	{"data.label_column", `"diagnosis"`, "its column with the target; default: label", false},
 	{"data.target", `"classes"`, "binary, classes, or real numbers", true},
 	{"data.partition.method", `"dirichlet"`, "how to divide a file without clients", false},
 	{"data.partition.clients", `100`, "among how many", false},
@@ -28,9 +30,8 @@ var ThirtyKeys = []ThirtyKey{
 	{"problem.loss", `"softmax"`, "left out: hinge where dual methods are compared", true},
 	{"problem.regularizer", `"probabilistic"`, "how models of clients are related, for MOCHA and CoCoA", false},
 	{"fleet.name", `"phones-2017"`, "fast and slow devices with their links", true},
-	{"devices.speed_spread", `1.0`, "how different speeds are, with speed_distribution \"log-normal\"", false},
 	{"devices.flops_scale", `1e4`, "one FLOP stands for so many: a larger model", true},
-	{"network.profile", `"lte"`, "wifi, lte, 3g, ble, ethernet", false},
+	{"network.profile", `"lte"`, "links where no fleet sets them: wifi, lte, 3g, ble, ethernet", false},
 	{"network.bytes_scale", `50`, "one byte stands for so many", true},
 	{"faults.drop_probability", `0.1`, "a device drops out in a round; a list: each device its own", false},
 	{"traces.availability.level", `"middle"`, "when devices are available: none, mild, middle, severe", false},
@@ -42,10 +43,9 @@ var ThirtyKeys = []ThirtyKey{
 	{"run.max_time_s", `60`, "virtual time that every method has", true},
 	{"run.targets", `{ test_accuracy = [0.8] }`, "to which values time and bytes are told; left out: chosen", false},
 	{"run.seeds", `[1, 2, 3, 4, 5]`, "repetitions; one is not enough to compare", true},
-	{"run.vary", `"all"`, "what seeds change: the system, the split, or the data, too", false},
 	{"methods.<label>.options.epochs", `3`, "local passes in a round", true},
 	{"methods.<label>.options.step", `0.1`, "step size; tune it", true},
-	{"experiment.sweep", `{ "network.profile" = ["3g", "lte"] }`, "values of any key to compare", false},
+	{"experiment.sweep", `{ "faults.drop_probability" = [0, 0.3] }`, "values of any key to compare", false},
 	{"experiment.tune", `{ fedavg = { "options.step" = [0.03, 0.1, 0.3] } }`, "values to tune", false},
 }
 

@@ -53,6 +53,8 @@ func ofParts() []trait {
 			func(s *Settings) (any, bool) {
 				return s.Network.ServerUpMbps, s.Network.SharesLinks() || s.Network.TCPSlowStart
 			}),
+		state("network.wire.timeout_s", "left out, as network.wire.idle_timeout_s,",
+			func(s *Settings) (any, bool) { return s.Network.TimeoutS, s.Network.TimesOut() }),
 		state("network.radio", `"active"`,
 			func(s *Settings) (any, bool) { return s.Network.Radio, s.Network.Radio == network.RadioStates }),
 		state("overhead.runtime", "empty, and its keys 0,", func(s *Settings) (any, bool) {
@@ -77,6 +79,8 @@ func ofCosts() []trait {
 	return []trait{
 		cost("devices.flops_scale", "1", sizes, true,
 			func(s *Settings) (any, bool) { return s.Devices.FLOPsScale, s.Devices.FLOPsScale != 1 }),
+		cost("devices.heat.k_per_w", "left out", sizes, true,
+			func(s *Settings) (any, bool) { return s.Devices.KPerW, s.Heated() }),
 		cost("network.bytes_scale", "1", sizes, true,
 			func(s *Settings) (any, bool) { return s.Network.BytesScale, s.Network.BytesScale != 1 }),
 		cost("overhead.task_s", "0", steps, false,

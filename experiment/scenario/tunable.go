@@ -27,6 +27,15 @@ type Tunable struct {
 
 var settingFields = sync.OnceValue(func() []config.Field { s := defaultSettings(); return config.Fields(&s) })
 
+// tunableFields are the settings, and the options of protocols, selections and others in their tables.
+var tunableFields = sync.OnceValue(func() []config.Field {
+	fields := slices.Clone(settingFields())
+	for _, section := range sections() {
+		fields = append(fields, section.fields...)
+	}
+	return fields
+})
+
 // tunable describes the options of a grid.
 func tunable(grid []axis, algorithm string) []Tunable {
 	var fields []config.Field
@@ -46,7 +55,7 @@ func tunable(grid []axis, algorithm string) []Tunable {
 		}
 		fields := fields
 		if !isOption {
-			fields = settingFields()
+			fields = tunableFields()
 		}
 		at := slices.IndexFunc(fields, func(f config.Field) bool { return f.Key == key })
 		if at < 0 || fields[at].Type != "integer" && fields[at].Type != "float" || len(grid[i].points) == 1 {

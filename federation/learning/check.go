@@ -71,6 +71,14 @@ func (f *Federation) checkProblem(c *config.Checker) {
 				"(fedavg, fedprox, scaffold with options.server_step = 1, ditto, hierfavg, gossip): %s does not, "+
 				"and %d values are set by mini-batches", about.Name, given.Buffers))
 	}
+	if given := &s.Shape.Given; about.Learns.Mixtures && given.Values > 0 {
+		c.Require(given.Predictions > 0, "problem.model", model, fmt.Sprintf("must be one whose program answers "+
+			"hello with predictions, or the method another: %s needs the losses of single rows and their weights",
+			about.Name))
+		c.Require(s.Problem == nil || len(s.Problem.Metrics()) == 0, "problem.model", model, fmt.Sprintf("must be "+
+			"one whose program declares no metrics, or the method another: they are those of one model, and a client "+
+			"of %s has a mixture", about.Name))
+	}
 	if p := s.Problem; p != nil {
 		ValidateTasks(c, &p.Config, p.Tasks() < p.Clients(), about)
 		c.Require(!about.Needs.Smooth || p.Smooth(), "problem.loss", p.Config.Loss,

@@ -47,12 +47,14 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64Range(0, 1<<32).Draw(rt, "seed")
 		protocol := rapid.SampledFrom([]string{federation.WaitForAll, protocols.Deadline, protocols.Charged,
-			protocols.First, protocols.Asynchronous, protocols.Compass}).Draw(rt, "protocol")
+			protocols.First, protocols.Hedged, protocols.Asynchronous, protocols.Compass}).Draw(rt, "protocol")
 		continuous := protocol == protocols.Asynchronous || protocol == protocols.Compass
 		method := rapid.SampledFrom(allMethods(func(d *algorithms.Description) bool {
 			switch {
 			case d.Own || d.State != algorithms.Yes || d.Messages.None || d.Needs.Alone || d.Needs.Optimum ||
 				d.Needs.Linear:
+				return false
+			case protocol == protocols.Hedged && d.Name == "hierfavg": // it has hubs
 				return false
 			case protocol == protocols.Compass:
 				return d.Name == "fedcompass"
@@ -126,7 +128,7 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				if selection != "" {
 					selectBy(s, selection, 3, 5)
 				}
-				if partial != "" && !continuous && setEpochs(s, 4) {
+				if partial != "" && !continuous && protocol != protocols.Hedged && setEpochs(s, 4) {
 					s.Config.PartialShare, s.Config.Partial = 0.5, partial
 				}
 				if method == "hierfavg" {
@@ -135,6 +137,9 @@ func TestRunsResumeFromCheckpoints(t *testing.T) {
 				switch protocol {
 				case protocols.First:
 					s.Config.Over, s.Config.Late = 1.5, late
+				case protocols.Hedged:
+					hedged(s, 0.3)
+					s.Config.Late = late
 				case protocols.Deadline:
 					s.Config.DeadlineS, s.Config.Late, s.Config.Retries = 0.8, late, 1
 					s.AnyDeadline = true // methods with several models take longer

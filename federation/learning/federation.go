@@ -99,6 +99,9 @@ func New(s Setup) (*Federation, error) {
 	if !s.AnyDeadline {
 		err = f.server.CheckDeadline(f.work.leastBytes())
 	}
+	if err == nil {
+		err = f.server.CheckTimeouts(f.work.leastBytes())
+	}
 	return f, err
 }
 
@@ -145,7 +148,7 @@ func (f *Federation) updateCoupling() error {
 		next, err = p.Regularizer.Update(f.setup.Pool, p.TaskModels(f.evaluation.model()), p.Config.Floor(f.outer))
 		updated = err == nil
 	}, func(c *algorithms.Coder) { c.Bool(&updated) })
-	if err != nil && err != mtl.ErrFixed {
+	if err != nil && err != mtl.ErrFixed && f.setup.Config.NonFinite != federation.TakeUpdate { // of a diverged W
 		return fmt.Errorf("updating Omega after round %d: %w", f.server.Rounds(), err)
 	}
 	if !updated {
@@ -208,14 +211,21 @@ func (f *Federation) begin() {
 
 // cohort prepares the messages to the clients that the round asks.
 func (f *Federation) cohort(asked []int32) federation.Cohort {
-	if f.method.About.Messages.Differ {
+	_, wanted := f.setup.Config.Sizes(f.setup.Clients)
+	cohort := federation.Cohort{Clients: asked, Wanted: wanted}
+	size := func(client int) float64 {
+		return f.work.messageBytes(f.open.sent.To(client)) + f.work.exchangedDown()
+	}
+	switch {
+	case !f.method.About.Messages.Differ:
+	case f.setup.Config.Traits().Asks: // there may be further clients
+		cohort.Bytes = size
+	default:
 		for _, client := range asked {
-			bytes := f.work.messageBytes(f.open.sent.To(int(client))) + f.work.exchangedDown()
-			f.clients.SetBytesDownOf(int(client), bytes)
+			f.clients.SetBytesDownOf(int(client), size(int(client)))
 		}
 	}
 	f.openPrivate(asked)
 	f.server.Partial().Draw(asked, int(f.work.Epochs))
-	_, wanted := f.setup.Config.Sizes(f.setup.Clients)
-	return federation.Cohort{Clients: asked, Wanted: wanted}
+	return cohort
 }

@@ -70,7 +70,8 @@ func TestHubsAreRefused(t *testing.T) {
 			`federation.cost = "relative": must be "physical" with network.hubs.size: under others there is one ` +
 				`transfer each way`},
 		{"shared links", "mocha", federation.WaitForAll, func(s *Setup) { s.Network.ServerUpMbps = 3 },
-			`network.hubs.size = 2: must be 0 where transfers share links, start slowly or have rates that change`},
+			`network.hubs.size = 2: must be 0 where transfers share links, start slowly, have rates that change ` +
+				`or time out`},
 		{"late answers", "mocha", protocols.Deadline, func(s *Setup) { s.Config.Late = federation.Keep },
 			`federation.late = "keep": must be "drop" with network.hubs.size: a hub gathers the answers of one round`},
 		{"a fleet", "mocha", federation.WaitForAll,

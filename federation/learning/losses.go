@@ -46,9 +46,9 @@ func (d driver) SampledLosses(clients []int32, rows int, stream func(client int3
 // onRows calls evaluate for each of the clients, with its index and the weights of its task, on
 // all cores.
 func (f *Federation) onRows(clients []int32, evaluate func(i, client int, weights []float64)) {
-	w := f.method.Model().W
-	f.setup.Pool.For(len(clients), func(i, _ int) {
+	w, spaces := f.method.Model().W, make([][]float64, f.setup.Pool.Size())
+	f.setup.Pool.For(len(clients), func(i, worker int) {
 		client := int(clients[i])
-		evaluate(i, client, mtl.ModelRow(w, f.setup.Problem.TaskOf(client)))
+		evaluate(i, client, mtl.ReadRow(w, f.setup.Problem.TaskOf(client), worker, &spaces[worker]))
 	})
 }

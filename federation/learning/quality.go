@@ -133,5 +133,5 @@ func (e *evaluation) setClients(r *results.Round, values []results.ClientMetric)
 // client returns the facts of a client besides its metrics.
 func (e *evaluation) client(c int) results.ClientFacts {
 	down, up := e.f.work.usualBytes(c)
-	return e.f.server.Accounts().Facts(c, down, up)
+	return e.f.server.Facts(c, down, up)
 }

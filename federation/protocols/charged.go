@@ -17,13 +17,33 @@ type charged struct {
 	open      bool        // the end of the round is not set yet, where links are shared
 }
 
+type chargedOptions struct {
+	// fewest steps of a client in a round, as a share of those of steps_high
+	StepsLow float64 `toml:"steps_low"`
+	// most steps of a client in a round, as a multiple of the rows of the smallest task; the round
+	// charges this many to every client
+	StepsHigh float64 `toml:"steps_high"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *chargedOptions) Validate(c *config.Checker) {
+	c.Require(o.StepsLow > 0 && o.StepsLow <= 1, "steps_low", o.StepsLow,
+		"must be in (0, 1]: a share of the steps of steps_high")
+	c.Require(o.StepsHigh > 0 && o.StepsHigh <= 1e6, "steps_high", o.StepsHigh, "must be in (0, 1e6]")
+}
+
 func init() {
 	federation.RegisterProtocol(federation.ProtocolFactory{
 		Name:    Charged,
 		Summary: "every client is charged the time of equal steps; and does a random part of them",
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, appendix, " +
 			"Systems Heterogeneity",
-		Keys: []string{"selection", "min_reports"},
+		Keys:    []string{"selection", "min_reports"},
+		Options: func() config.Options { return &chargedOptions{StepsLow: 0.1, StepsHigh: 1} },
+		Apply: func(given config.Options, to *federation.Shared) {
+			o := given.(*chargedOptions)
+			to.StepsLow, to.StepsHigh = o.StepsLow, o.StepsHigh
+		},
 		Traits: func(c *federation.Config) federation.Traits {
 			p := charged{low: c.StepsLow, high: c.StepsHigh}
 			return federation.Traits{End: federation.EndsWithCharge, LimitsWork: true, DrawnSteps: p.drawn,

@@ -20,12 +20,38 @@ type deadline struct {
 	past     responses
 }
 
+type deadlineOptions struct {
+	// the clock cycle becomes this quantile of the response times of the last five rounds, without
+	// clients that fail; if a late response is the quantile, the cycle grows by half
+	Quantile float64 `toml:"quantile" absent:"0: the cycle is always deadline_s"`
+	// a controller limits the steps of each client to those that fit into the clock cycle; false:
+	// clients do all the work of their method, and stragglers are late
+	Fit bool `toml:"fit_work"`
+	// relative safety margin on the upload time when a controller fits work into the clock cycle
+	Margin float64 `toml:"margin"`
+	// how often in a round the server asks a client again after a failed attempt, at the time its
+	// response was due
+	Retries int `toml:"retries"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *deadlineOptions) Validate(c *config.Checker) {
+	c.Require(o.Quantile >= 0 && o.Quantile <= 1, "quantile", o.Quantile, "must be in [0, 1]")
+	c.Require(o.Margin >= 0 && o.Margin <= 10, "margin", o.Margin, "must be in [0, 10]")
+	validateRetries(c, o.Retries)
+}
+
 func init() {
 	federation.RegisterProtocol(federation.ProtocolFactory{
 		Name:      Deadline,
 		Summary:   "a round lasts a fixed time, without late responses; it is the clock cycle",
 		Reference: "Smith, Chiang, Sanjabi, Talwalkar: Federated Multi-Task Learning, NIPS 2017, section 3.4",
-		Keys:      []string{"deadline_s", "deadline_quantile", "selection", "retries", "min_reports", "late"},
+		Keys:      []string{"deadline_s", "selection", "min_reports", "late"},
+		Options:   func() config.Options { return &deadlineOptions{Fit: true} },
+		Apply: func(given config.Options, to *federation.Shared) {
+			o := given.(*deadlineOptions)
+			to.Quantile, to.Fit, to.Margin, to.Retries = o.Quantile, o.Fit, o.Margin, o.Retries
+		},
 		Traits: func(c *federation.Config) federation.Traits {
 			return federation.Traits{End: federation.EndsAtDeadline, LimitsWork: c.Fit, FitsWork: c.Fit,
 				Late: c.KeepsLate()}
@@ -118,6 +144,15 @@ func (r *responses) quantile(q float64) engine.Time {
 		return engine.Never
 	}
 	return r.sorted[rank-1]
+}
+
+// usual is quantile, but the longest response in place of a late one; engine.Never: there are none.
+func (r *responses) usual(q float64) engine.Time {
+	took := r.quantile(q)
+	if n := len(r.sorted); took == engine.Never && n > 0 {
+		return r.sorted[n-1]
+	}
+	return took
 }
 
 // shift makes room for the next round in place of the oldest.

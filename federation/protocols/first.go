@@ -14,12 +14,36 @@ type first struct {
 	limit engine.Time // of a round; 0: none
 }
 
+type firstOptions struct {
+	// size of the cohort as a multiple of the responses that end a round, at least 1; rounded up. With
+	// too few clients all are selected, and fewer responses end the round
+	Over float64 `toml:"over_selection"`
+	// how often in a round the server asks a client again after a failed attempt, at the time its
+	// response was due
+	Retries int `toml:"retries"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *firstOptions) Validate(c *config.Checker) {
+	c.Require(o.Over >= 1 && o.Over <= 1e6, "over_selection", o.Over, "must be in [1, 1e6]")
+	validateRetries(c, o.Retries)
+}
+
+func validateRetries(c *config.Checker, n int) {
+	c.Require(n >= 0 && n <= 1000, "retries", n, "must be in [0, 1000]")
+}
+
 func init() {
 	federation.RegisterProtocol(federation.ProtocolFactory{
 		Name:      First,
 		Summary:   "a round ends with the first of more than needed",
 		Reference: "Bonawitz et al.: Towards Federated Learning at Scale: System Design, MLSys 2019",
-		Keys:      []string{"deadline_s", "selection", "over_selection", "retries", "min_reports", "late"},
+		Keys:      []string{"deadline_s", "selection", "min_reports", "late"},
+		Options:   func() config.Options { return &firstOptions{Over: 1} },
+		Apply: func(given config.Options, to *federation.Shared) {
+			o := given.(*firstOptions)
+			to.Over, to.Retries = o.Over, o.Retries
+		},
 		Traits: func(c *federation.Config) federation.Traits {
 			return federation.Traits{Late: c.KeepsLate()}
 		},

@@ -16,6 +16,16 @@ const (
 	oortPaper   = "paper"
 )
 
+// Constants of the authors' code.
+const (
+	// exploration draws among this many times the clients that it takes, those with the most rows
+	exploreWindow = 5
+	// T is this quantile of the durations of all clients at first
+	preferredShare = 0.3
+	// by which the pacer raises the share of T when utilities stay, and lowers it when they jump
+	pacerShare = 0.05
+)
+
 type oortOptions struct {
 	// "authors": the rule of the authors' code; "paper": Algorithm 1 of the paper
 	Convention string `toml:"convention"`
@@ -28,17 +38,9 @@ type oortOptions struct {
 	ExploreDecay float64 `toml:"explore_decay"`
 	// smallest epsilon; -1: 0.3 by the authors, 0.2 by the paper
 	ExploreMin float64 `toml:"explore_min"`
-	// convention "authors": exploration draws among this many times the clients that it takes,
-	// those with the most rows; 0: 5
-	ExploreWindow float64 `toml:"explore_window"`
 	// exponent of the penalty (T/t)^alpha of clients whose last response took t, longer than the
 	// preferred duration T
 	Alpha float64 `toml:"alpha"`
-	// convention "authors": T is this quantile of the durations of all clients at first; 0: 0.3
-	PreferredShare float64 `toml:"preferred_share"`
-	// convention "authors": by which the pacer raises the share of T when utilities stay, and
-	// lowers it when they jump; 0: 0.05
-	PacerShare float64 `toml:"pacer_share"`
 	// convention "paper": Delta in seconds, with which T starts and by which it grows when the
 	// utility of the last rounds fell; 0: 5
 	PacerStepS float64 `toml:"pacer_step_s"`
@@ -69,23 +71,13 @@ func (o *oortOptions) Validate(c *config.Checker) {
 	orDefault("explore_min", o.ExploreMin)
 	orDefault("clip", o.Clip)
 	orDefault("cutoff", o.Cutoff)
-	share("preferred_share", o.PreferredShare)
-	share("pacer_share", o.PacerShare)
 	c.Require(o.Alpha >= 0 && o.Alpha <= 100, "alpha", o.Alpha, "must be in [0, 100]")
-	c.Require(o.ExploreWindow == 0 || o.ExploreWindow >= 1 && o.ExploreWindow <= 1e6, "explore_window", o.ExploreWindow,
-		"must be in [1, 1e6], or 0 for 5")
 	c.Require(o.PacerStepS >= 0 && o.PacerStepS <= 1e9, "pacer_step_s", o.PacerStepS, "must be in [0, 1e9] seconds")
 	c.Require(o.PacerWindow >= 1 && o.PacerWindow <= 1e6, "pacer_window", o.PacerWindow, "must be in [1, 1e6]")
 	c.Require(o.Participations >= -1 && o.Participations <= 1e9, "participations", o.Participations,
 		"must be in [-1, 1e9]")
-	other := func(key string, x float64, convention string) {
-		c.Require(x == 0 || o.Convention != convention, key, x,
-			"must be left out: convention \""+convention+"\" does not use it")
-	}
-	other("pacer_step_s", o.PacerStepS, oortAuthors)
-	other("explore_window", o.ExploreWindow, oortPaper)
-	other("preferred_share", o.PreferredShare, oortPaper)
-	other("pacer_share", o.PacerShare, oortPaper)
+	c.Require(o.PacerStepS == 0 || o.Convention != oortAuthors, "pacer_step_s", o.PacerStepS,
+		"must be left out: convention \""+oortAuthors+"\" does not use it")
 }
 
 // resolved returns the options with the defaults of their convention.
@@ -99,9 +91,6 @@ func (o oortOptions) resolved() oortOptions {
 	}
 	limit := float64(o.Participations)
 	pick(&o.ExploreMin, -1, 0.3, 0.2)
-	pick(&o.ExploreWindow, 0, 5, 0)
-	pick(&o.PreferredShare, 0, 0.3, 0)
-	pick(&o.PacerShare, 0, 0.05, 0)
 	pick(&o.PacerStepS, 0, 0, 5)
 	pick(&o.Clip, -1, 0.9, 0.95)
 	pick(&o.Cutoff, -1, 0.05, 0.95)

@@ -25,6 +25,7 @@ type authorsOort struct {
 	oortOptions
 	epsilon   float64
 	share     float64   // of the clients whose durations are at most T
+	window    float64   // exploration draws among this many times the clients that it takes
 	pool      int       // exploitation draws among more than this many times the clients that it takes
 	utils     []float64 // of each round before: the mean utility of the exploited clients
 	reward    []float64 // by client: U
@@ -55,7 +56,7 @@ const (
 
 func newAuthorsOort(o oortOptions) *authorsOort {
 	return &authorsOort{
-		oortOptions: o, epsilon: o.Explore, share: o.PreferredShare, pool: oortPool,
+		oortOptions: o, epsilon: o.Explore, share: preferredShare, pool: oortPool, window: exploreWindow,
 		weighted: (*federation.Selection).Weighted, uniform: (*federation.Selection).Uniform,
 	}
 }
@@ -174,9 +175,9 @@ func (o *authorsOort) pace(s *federation.Selection) {
 	}
 	switch moved := math.Abs(since - before); {
 	case moved <= before*oortFlat:
-		o.share = min(1, o.share+o.PacerShare)
+		o.share = min(1, o.share+pacerShare)
 	case moved >= before*oortJump:
-		o.share = max(o.PacerShare, o.share-o.PacerShare)
+		o.share = max(pacerShare, o.share-pacerShare)
 	}
 }
 
@@ -277,7 +278,7 @@ func (o *authorsOort) explore(s *federation.Selection, count int, preferred floa
 		return nil
 	}
 	weight := func(client int32) float64 { return o.slow(client, o.reward[client], preferred) }
-	window := int(o.ExploreWindow * float64(count))
+	window := int(o.window * float64(count))
 	most := s.Lowest(window, o.fresh, func(client int32) float64 { return -weight(client) })
 	return o.weighted(s, count, slices.Clone(most), weight)
 }

@@ -117,11 +117,10 @@ func TestOortOfItsAuthorsPicksWhatTheTwinDoes(t *testing.T) {
 	trace := readOortTrace(t)
 	factory, _ := federation.LookupSelector("oort")
 	opts := factory.Options().(*oortOptions)
-	opts.ExploreDecay, opts.ExploreMin, opts.ExploreWindow, opts.PacerWindow, opts.Cutoff, opts.Participations = 0.85,
-		0.2, 1.5, 5, 0.7, 7
+	opts.ExploreDecay, opts.ExploreMin, opts.PacerWindow, opts.Cutoff, opts.Participations = 0.85, 0.2, 5, 0.7, 7
 	r := rehearse(t, "oort", opts, federation.SelectorSetup{}, rows(trace.rows))
 	o := r.Selector.(*authorsOort)
-	o.pool = 2
+	o.pool, o.window = 2, 1.5
 	o.duration = slices.Clone(trace.expected)
 	o.weighted = trace.weighted
 	o.uniform = func(s *federation.Selection, k int, from []int32) []int32 {
@@ -167,15 +166,14 @@ func TestConventionsOfOort(t *testing.T) {
 	paper := *authors
 	paper.Convention = oortPaper
 	a, p := authors.resolved(), paper.resolved()
-	if a.ExploreMin != 0.3 || a.Clip != 0.9 || a.Cutoff != 0.05 || a.Participations != 0 || a.PreferredShare != 0.3 ||
-		a.PacerShare != 0.05 || a.ExploreWindow != 5 {
+	if a.ExploreMin != 0.3 || a.Clip != 0.9 || a.Cutoff != 0.05 || a.Participations != 0 {
 		t.Errorf("by the authors %+v", a)
 	}
 	if p.ExploreMin != 0.2 || p.Clip != 0.95 || p.Cutoff != 0.95 || p.Participations != 10 || p.PacerStepS != 5 {
 		t.Errorf("by the paper %+v", p)
 	}
-	authors.PacerStepS, paper.PacerShare, paper.ExploreWindow = 3, 0.1, 4
-	for o, want := range map[*oortOptions]int{authors: 1, &paper: 2} {
+	authors.PacerStepS, paper.PacerStepS = 3, 3
+	for o, want := range map[*oortOptions]int{authors: 1, &paper: 0} {
 		c := config.NewChecker()
 		o.Validate(c)
 		if len(c.Problems()) != want {

@@ -34,7 +34,10 @@ func (d driver) Discard(int) {}
 func (d driver) RunUntil(until engine.Time) { d.run(until) }
 
 // Stop ends RunUntil.
-func (d driver) Stop() { d.stop() }
+func (d driver) Stop() {
+	d.call.stopped = true
+	d.clients.Stop()
+}
 
 // Downloaded lets a client wait for Work when its message, which was not lost, leaves that open.
 func (d driver) Downloaded(client int) {
@@ -46,7 +49,7 @@ func (d driver) Downloaded(client int) {
 	d.call.asking++
 	d.clients.Hold(client)
 	d.call.notify(m, NoticeWork, d.Now())
-	d.stop()
+	d.Stop()
 }
 
 // Responded notifies the driver of a response.

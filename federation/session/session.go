@@ -200,7 +200,7 @@ func (s *Session) SetPoll(client int, at engine.Time) { s.clients.SetPoll(client
 
 // Client returns the facts of a client besides its metrics.
 func (s *Session) Client(client int) results.ClientFacts {
-	return s.server.Accounts().Facts(client, s.sizes[client][0], s.sizes[client][1])
+	return s.server.Facts(client, s.sizes[client][0], s.sizes[client][1])
 }
 
 // Available returns the clients that are available, in ascending order, and the next instant

@@ -37,6 +37,8 @@ func (s *Setup) check() error {
 	f.ValidatePartial(c.In("federation"))
 	c.Require(!f.Traits().Groups, "federation.protocol", f.Protocol,
 		fmt.Sprintf("must be another, such as %q: %s takes responses as it likes", protocols.Asynchronous, driverName))
+	c.Require(!f.Traits().Asks, "federation.protocol", f.Protocol,
+		fmt.Sprintf("must be another: %s has no messages to clients that are asked within a round", driverName))
 	c.Require(!f.Traits().Weighs, "federation.protocol", f.Protocol,
 		fmt.Sprintf("must be another: %s cannot give updates weights, which this protocol does", driverName))
 	c.Require(f.Late == federation.Drop || f.Late == federation.Keep, "federation.late", f.Late,

@@ -189,12 +189,6 @@ func (s *Session) isOver() bool {
 	return s.call.stopped || s.server.Aborted() || s.call.inRound && s.server.Ended()
 }
 
-// stop ends the call that moves the clock.
-func (s *Session) stop() {
-	s.call.stopped = true
-	s.clients.Stop()
-}
-
 // timeout reports a failure, or an expired message, to the driver.
 func (s *Session) timeout(place int32) {
 	m := &s.queue.messages[place]
@@ -222,7 +216,7 @@ func (s *Session) end(place int32, ended state) {
 		m.awaited = false
 		s.call.left--
 		if s.call.need--; s.call.need == 0 {
-			s.stop()
+			driver{s}.Stop()
 		}
 	}
 	if next := s.queue.unlink(place); next >= 0 {

@@ -78,6 +78,7 @@ type Run struct {
 	Method  *algorithms.Description
 	HubSize int  // consecutive clients behind a hub; 0: there are no hubs
 	Coded   bool // a room codes messages
+	Learns  bool // models are trained: not in timing mode
 }
 
 // Once returns what load returns, which is called once for a key in all runs of an experiment.

@@ -66,7 +66,7 @@ def test_what_if(calibration: Calibration, tmp_path: Path) -> None:
     run = calibration.run(out=tmp_path / "base", progress=False, figures=False)
     fast = calibration.run(
         set={"network.wire.factor": 1.0, "federation.protocol": "first"}
-        | {"federation.clients_per_round": 1, "federation.over_selection": 2.0},
+        | {"federation.clients_per_round": 1, "federation.protocol_options.over_selection": 2.0},
         out=tmp_path / "first",
         progress=False,
         figures=False,

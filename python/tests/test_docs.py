@@ -1,4 +1,4 @@
-"""Runs the Python code of docs/python.md up to the model, in order, in one folder."""
+"""Runs the code of docs/python.md: up to the model in order, in one folder; then each section."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pyfedsim
+from test_calibration import write
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
@@ -38,6 +39,7 @@ def test_python_page(fedsim: Path, tmp_path: Path) -> None:
     assert (tmp_path / "stragglers.svg").read_text().count("<path") > 5
 
 
+@pytest.mark.once
 def test_the_model_of_the_page(fedsim: Path, tmp_path: Path) -> None:
     """Run line.toml with line.py, and check them."""
     if not PAGE.is_file():
@@ -62,3 +64,62 @@ def test_the_model_of_the_page(fedsim: Path, tmp_path: Path) -> None:
     for method in ("fedavg", "scaffold", "fednova"):
         errors = rounds["test_error"][rounds["algorithm"] == method]
         assert errors[-1] < 0.9 * errors[0]
+
+
+def in_folder(folder: Path, code: str) -> None:
+    """Run code of the page in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(pyfedsim.__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.once
+@pytest.mark.usefixtures("fedsim")
+def test_the_calibration_of_the_page(tmp_path: Path) -> None:
+    """Its logs are of test_calibration.py."""
+    if not PAGE.is_file():
+        pytest.skip("the page is not in the sdist")
+    for number, size in enumerate([100_000, 100_000, 200_000, 400_000]):
+        write(tmp_path / f"run{number + 1}.csv", [size], [1 + number])
+    block = re.search(
+        r"\n## Calibrate and predict\n.*?```py\n(.*?)^```", PAGE.read_text(), re.M | re.S
+    )
+    assert block is not None
+    in_folder(tmp_path, block[1])
+    assert len(pyfedsim.Run(tmp_path / "runs" / "deadline").table("rounds", "numpy")) > 1
+
+
+@pytest.mark.once
+@pytest.mark.usefixtures("fedsim")
+def test_the_method_of_the_page(tmp_path: Path) -> None:
+    """Run momentum.py as an argument, and from a file."""
+    if not PAGE.is_file():
+        pytest.skip("the page is not in the sdist")
+    page = PAGE.read_text().partition("\n## A method of your own\n")[2]
+    code, table = (
+        re.search(rf"^```{kind}\n(.*?)^```", page, re.M | re.S) for kind in ("python", "toml")
+    )
+    call = re.search(r"^`(pyfedsim\.run\(.*?\))`", page, re.M)
+    assert code is not None
+    assert table is not None
+    assert call is not None
+    (tmp_path / "momentum.py").write_text(code[1])
+    (tmp_path / "mine.toml").write_text(
+        table[1].replace('"python3"', f'"{sys.executable}"')
+        + '[run]\nrounds = 3\n[[experiment]]\nname = "mine"\n'
+    )
+    few = 'set={"run.max_time_s": 5, "run.seeds": [1]}, progress=False, figures=False)'
+    start = "import pyfedsim\nfrom momentum import Momentum\n"
+    in_folder(tmp_path, start + call[1].replace(")", ", " + few))
+    in_folder(tmp_path, start + 'pyfedsim.run("mine.toml", allow_external=True, figures=False)')
+    for name, methods in (("quickstart", 5), ("mine", 1)):
+        rows = pyfedsim.Run(tmp_path / "runs" / name).table("runs", "numpy")
+        assert len(set(rows["method"])) == methods
+        assert "momentum" in {m.lower() for m in rows["method"]}

@@ -79,6 +79,7 @@ def blocks(page: Path) -> dict[str, str]:
     return dict(found)
 
 
+@pytest.mark.once
 def test_page(tmp_path: Path, fedsim: Path) -> None:
     """The programs of docs/python.md learn, and keep to their protocols."""
     for name, text in blocks(EXAMPLES.parents[1] / "docs" / "python.md").items():

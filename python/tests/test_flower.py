@@ -75,6 +75,7 @@ def test_strategies_have_the_same_bits_everywhere() -> None:
     assert not equal  # each strategy does what its name says
 
 
+@pytest.mark.once
 def test_repetitions_have_the_same_bits(tmp_path: Path) -> None:
     first, second, lazy = (
         run(
@@ -929,6 +930,7 @@ def test_the_command_runs_a_project(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "pyproject.toml" in capsys.readouterr().err
 
 
+@pytest.mark.once
 def test_memory_does_not_grow_with_rounds(tmp_path: Path) -> None:
     """The objects after 40 rounds are those after 20, but for a few caches."""
     counts: list[int] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import methods
 import pyfedsim
-from pyfedsim.errors import ScenarioError
+from pyfedsim.errors import ExternalError, ScenarioError
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "python"
 SCENARIO: dict[str, Any] = {
@@ -90,11 +91,12 @@ def pair(
 
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "wait-for-all": {},
-    "first": {"federation.clients_per_round": 3, "federation.over_selection": 1.5},
+    "first": {"federation.clients_per_round": 3, "federation.protocol_options.over_selection": 1.5},
     "deadline": {"federation.deadline_s": 0.09, "federation.late": "keep"},
 }
 
 
+@pytest.mark.once
 @pytest.mark.usefixtures("fedsim", "importable")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_fedprox_in_a_loop_of_its_own(tmp_path: Path, protocol: str) -> None:
@@ -103,6 +105,7 @@ def test_fedprox_in_a_loop_of_its_own(tmp_path: Path, protocol: str) -> None:
     assert run.table("rounds", "numpy")["dropped"].sum() > 0
 
 
+@pytest.mark.once
 @pytest.mark.usefixtures("fedsim", "importable")
 @pytest.mark.parametrize(
     ("method", "built_in", "settings", "options"),
@@ -127,27 +130,131 @@ def test_methods_of_fedsim(
     pair(tmp_path, method, built_in, settings, **options)
 
 
+@pytest.mark.once
 @pytest.mark.usefixtures("fedsim", "importable")
-def test_an_external_model_has_the_same_bits(tmp_path: Path) -> None:
+@pytest.mark.parametrize("codes", [{}, {"compression.up": "top-k", "compression.down": "qsgd"}])
+def test_an_external_model_has_the_same_bits(tmp_path: Path, codes: dict[str, Any]) -> None:
     """Dropout, buffers and single precision: of random numbers and of rounding."""
     (tmp_path / "net.py").write_text(MODEL)
     unset = {"problem.loss": None, "problem.optimum.when": None}
-    run = pair(tmp_path, methods.FedAvg, "fedavg", {"federation.protocol": "first", **unset})
+    run = pair(
+        tmp_path, methods.FedAvg, "fedavg", {"federation.protocol": "first", **unset, **codes}
+    )
     hashes = {r["id"]: r["model_hash"] for r in run.manifest["runs"]}
     assert len(hashes) == 4
     for name, of in hashes.items():
         assert of == hashes[name.replace("/python/", "/fedsim/")]
 
 
+CODES: dict[str, dict[str, Any]] = {
+    "qsgd": {"compression.up": "qsgd", "compression.down": "qsgd"},
+    "top-k": {
+        "compression.up": "top-k",
+        "compression.up_options.k": "40 %",
+        "compression.down": "top-k",
+        "compression.down_options.k": "60 %",
+        "federation.protocol": "deadline",
+        "federation.deadline_s": 0.09,
+        "federation.late": "keep",
+    },
+    "float16": {"compression.down": "float16", "federation.protocol": "first"},
+}
+
+
+@pytest.mark.once
+@pytest.mark.usefixtures("fedsim", "importable")
+@pytest.mark.parametrize("name", CODES)
+def test_compressed_messages_are_those_of_fedsim(tmp_path: Path, name: str) -> None:
+    """More clients than a request for work has rows, residuals, and clients that missed changes."""
+    settings = {"data.synthetic.clients": 20, **CODES[name]}
+    plain = {k: v for k, v in settings.items() if not k.startswith("compression")}
+    run = pair(tmp_path / "coded", methods.FedAvg, "fedavg", settings)
+    whole = pair(tmp_path / "plain", methods.FedAvg, "fedavg", plain)
+    sent, most = (r.table("rounds", "numpy")["bytes_down"].sum() for r in (run, whole))
+    assert sent < most
+
+
+@pytest.mark.once
+@pytest.mark.usefixtures("fedsim", "importable")
+def test_compressed_messages_without_rounds(tmp_path: Path) -> None:
+    settings = {
+        "federation.protocol": "asynchronous",
+        "compression.up": "top-k",
+        "compression.up_options.k": "40 %",
+        "compression.down": "top-k",
+        "compression.down_options.k": "60 %",
+    }
+    pair(tmp_path, methods.FedAsync, "fedasync", settings)
+
+
+LEARNER = """
+import numpy as np
+from pyfedsim import serve
+from pyfedsim.protocols import Learner
+
+
+class Own(Learner):
+    def start(self):
+        self.parameters, self.step_flops = {"w": np.zeros(3)}, 1.0
+
+
+serve(Own)
+"""
+
+
+@pytest.mark.usefixtures("fedsim", "importable")
+@pytest.mark.parametrize(
+    ("data", "kind", "why"),
+    [
+        ({}, ExternalError, "start: must be without compression: fedsim does not see the vectors"),
+        (
+            {"source": "external", "external": {"clients": 2, "rows": 3}},
+            ScenarioError,
+            'data.source = "external": must be another with compression',
+        ),
+    ],
+)
+def test_a_learner_does_not_compress(tmp_path: Path, data: Any, kind: Any, why: str) -> None:
+    (tmp_path / "own.py").write_text(LEARNER)
+    command = [sys.executable, str(tmp_path / "own.py")]
+    scenario = {
+        "name": "own",
+        "data": data,
+        "compression": {"up": "qsgd"},
+        "run": {"rounds": 1},
+        "methods": {"own": {"algorithm": "external", "program": {"command": command}}},
+        "experiment": [{"name": "own"}],
+    }
+    with pytest.raises(kind, match=why):
+        pyfedsim.run(scenario, out=tmp_path / "run", progress=False, allow_external=True)
+
+
+@pytest.mark.usefixtures("fedsim", "importable")
+def test_compression_is_of_one_vector(tmp_path: Path) -> None:
+    """SCAFFOLD sends a control variate beside the model."""
+    if not EXAMPLES.is_dir():
+        pytest.skip("the examples are not here")
+    with pytest.raises(ExternalError, match=r"down_bytes = .* of the model alone"):
+        pyfedsim.run(
+            {**SCENARIO, "methods": {}},
+            method=f"{EXAMPLES / 'scaffold.py'}:Scaffold",
+            set={"compression.up": "qsgd"},
+            out=tmp_path / "run",
+            progress=False,
+        )
+
+
+@pytest.mark.once
 @pytest.mark.usefixtures("fedsim", "importable")
 @pytest.mark.parametrize(
     ("method", "settings"),
     [
         (methods.FedAvgM, {}),
+        (methods.FedAvgM, CODES["top-k"]),
         (methods.FedAsync, {"federation.protocol": "asynchronous"}),
         (f"{EXAMPLES / 'scaffold.py'}:Scaffold", {}),
     ],
-    ids=["server", "asynchronous", "clients"],
+    ids=["server", "codes", "asynchronous", "clients"],
 )
 def test_an_interrupted_method_resumes(tmp_path: Path, method: Any, settings: Any) -> None:
     """The states of the server and of clients are those before the interrupt, bit by bit."""
@@ -190,8 +297,6 @@ def test_an_interrupted_method_resumes(tmp_path: Path, method: Any, settings: An
 @pytest.mark.parametrize(
     ("settings", "key"),
     [
-        ({"compression.up": "qsgd"}, "compression.up"),
-        ({"compression.down": "qsgd"}, "compression.down"),
         (
             {"privacy.mechanism": "central", "privacy.mechanism_options.noise_multiplier": 1.0},
             "privacy.mechanism",
@@ -199,9 +304,7 @@ def test_an_interrupted_method_resumes(tmp_path: Path, method: Any, settings: An
         ({"privacy.secure_aggregation": "secagg"}, "privacy.secure_aggregation"),
     ],
 )
-def test_compression_and_privacy_are_refused(
-    tmp_path: Path, settings: dict[str, Any], key: str
-) -> None:
+def test_privacy_is_refused(tmp_path: Path, settings: dict[str, Any], key: str) -> None:
     """The vectors of clients are not fedsim's: the error names the key and what it must be."""
     scenario = {**SCENARIO, "methods": {}}
     with pytest.raises(ScenarioError, match="external") as caught:

@@ -86,17 +86,30 @@ class Twin(Model):
     def gradient(self, w, batch, rng):
         x, y, i = batch.x, batch.y.astype(int), np.arange(len(batch.y))
         h, log, p = self.scores(w, x)
+        losses = -log[i, y]
         p[i, y] -= 1
         p /= len(y)
+        if batch.weights is not None:
+            losses = losses * batch.weights
+            p *= batch.weights[:, None]
         back = (p @ self.split(w)[2]) * (h > 0)
         parts = back.T @ x, back.sum(0), p.T @ h, p.sum(0)
-        return -log[i, y].mean(), np.concatenate([part.ravel() for part in parts])
+        return losses.mean(), np.concatenate([part.ravel() for part in parts])
 
     def evaluate(self, w, batch):
         y, i = batch.y.astype(int), np.arange(len(batch.y))
         _, log, p = self.scores(w, batch.x)
         losses = -log[i, y]
         return losses.mean(), (p.argmax(1) != y).sum(), (losses**2).mean()
+
+    @property
+    def predictions(self):
+        return self.outputs
+
+    def losses(self, w, batch):
+        y, i = batch.y.astype(int), np.arange(len(batch.y))
+        _, log, p = self.scores(w, batch.x)
+        return -log[i, y], y, p
 
 
 if __name__ == "__main__":
@@ -144,7 +157,6 @@ REFUSED = {
     "optimum": "the model that the central solver finds",
     "central": "a central solver has no other",
     "external": "a learner has its own model",
-    "fedem": "needs the losses of rows",
     **dict.fromkeys(("fedrep", "fedper"), "of which nothing would be shared"),
 }
 WITHOUT_ROUNDS = {"federation.protocol": "asynchronous", "federation.clients_per_round": 3}
@@ -171,6 +183,7 @@ def methods_of() -> list[str]:
     return str(caught.value).split("must be one of ")[1].split(", ")
 
 
+@pytest.mark.once
 def test_a_numpy_twin_learns_as_the_network_of_fedsim(
     twin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,8 +218,8 @@ def test_a_numpy_twin_learns_as_the_network_of_fedsim(
     assert list(a["method"]) == list(b["method"])
     assert set(a["method"]) == set(methods)
     for column in ("primal", "train_error", "test_error", "time_s"):
-        # The FLOPs of scores alone, by which ifca chooses, are not known of a program.
-        known = np.array([column != "time_s" or method != "ifca" for method in a["method"]])
+        # The FLOPs of scores alone, which ifca and fedem compute, are not known of a program.
+        known = np.array([column != "time_s" or m not in ("ifca", "fedem") for m in a["method"]])
         np.testing.assert_allclose(
             a[column][known], b[column][known], rtol=1e-9, atol=1e-9, err_msg=column
         )
@@ -251,6 +264,7 @@ def test_an_error_of_a_model_names_it(tmp_path: Path, monkeypatch: pytest.Monkey
     assert text in str(caught.value)
 
 
+@pytest.mark.once
 def test_a_model_with_rows_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A class that has rows brings them into the scenario."""
     monkeypatch.setenv("PYTHONPATH", SOURCES)
@@ -360,6 +374,7 @@ def test_a_model_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert again.manifest["result_hash"] == run.manifest["result_hash"]
 
 
+@pytest.mark.once
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no sockets in files")
 def test_metrics_of_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are means over the rows of clients, and by client; a value that is NaN is an error."""

@@ -100,7 +100,7 @@ def test_stored_outputs(path: Path, tmp_path: Path) -> None:
 def test_gallery() -> None:
     """Each notebook leads to an existing one, is short, and is small with its outputs."""
     paths = sorted(GALLERY.glob("*.ipynb"))
-    assert len(paths) == 5
+    assert len(paths) == 6
     for path in paths:
         assert path.stat().st_size < 100_000
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]

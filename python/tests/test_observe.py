@@ -31,9 +31,9 @@ def test_a_row_has_what_was_said(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     settings = {
         "federation.protocol": "first",
-        "federation.over_selection": 1.5,
+        "federation.protocol_options.over_selection": 1.5,
         "federation.clients_per_round": 4,
-        "federation.fit_work": False,
+        "federation.protocol_options.fit_work": False,
     }
     clients: dict[str, Any] = {"phone, red": {"class": "phone", "down_mbps": 20, "gflops": 0.3}}
     with Log(path, settings, run="monday", clients=clients) as log:
@@ -52,9 +52,9 @@ def test_a_row_has_what_was_said(tmp_path: Path) -> None:
     text = path.read_text().splitlines()
     assert text[:4] == [
         '#! federation.protocol = "first"',
-        "#! federation.over_selection = 1.5",
+        "#! federation.protocol_options.over_selection = 1.5",
         "#! federation.clients_per_round = 4",
-        "#! federation.fit_work = false",
+        "#! federation.protocol_options.fit_work = false",
     ]
     assert text[4].split(",") == list(COLUMNS)
     assert text[5:7] == ["# load 0.1", "# idle"]

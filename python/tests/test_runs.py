@@ -100,6 +100,7 @@ def test_values_by_client(fedsim: Path, tmp_path: Path) -> None:
         assert list(run.table("client_values", "pandas")["class"]) == list(rows["class"])
 
 
+@pytest.mark.once
 def test_tables(made: pyfedsim.Run) -> None:
     """All libraries read the same numbers."""
     for name, rows in (("rounds", 24), ("runs", 4), ("devices", 80)):
@@ -178,6 +179,8 @@ def test_tables_of_the_summary(made: pyfedsim.Run) -> None:
             assert cell.rstrip("*").replace(" %", "") in text.replace(r"$\pm$", "±")
     with pytest.raises(pyfedsim.errors.FedsimError, match="tables"):
         made.latex("tables")
+    with pytest.raises(pyfedsim.errors.UsageError, match=r"run\.latex\(.times.\)"):
+        made.table("latex")
 
 
 def test_tables_of_several_experiments() -> None:
@@ -272,6 +275,7 @@ def test_html_has_warnings_above_the_table(tmp_path: Path) -> None:
     assert html.index("<b>warning:</b>") < html.index("<table>")
 
 
+@pytest.mark.once
 def test_figure_of_a_run_without_figures(tmp_path: Path) -> None:
     run = pyfedsim.run(SCENARIO, out=tmp_path / "x", figures=False, progress=False)
     assert run.figures == []

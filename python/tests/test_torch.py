@@ -355,6 +355,49 @@ def test_a_model_takes_rows_of_fedsim_in_the_shape_of_its_module() -> None:
     assert model.evaluate(w, batch)[0] == pytest.approx(loss, rel=1e-6)
 
 
+def test_losses_and_weights_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of cross-entropy as of losses by row that are given; other losses have none."""
+    monkeypatch.setattr("pyfedsim._torch._EVALUATED_ROWS", 2)
+    x, y = np.arange(6, dtype=np.float64).reshape(3, 2) / 10, np.array([0.0, 2.0, 1.0])
+    squared = nn.functional.mse_loss
+
+    def squares(outputs: Any, targets: Any) -> Any:
+        return (outputs.reshape(-1) - targets) ** 2
+
+    def mean(outputs: Any, targets: Any) -> Any:
+        return squared(outputs.reshape(-1), targets)
+
+    for loss, row_loss, outputs in ((None, None, 3), (mean, squares, 1)):
+        model = TorchModel(nn.Linear(2, outputs).double(), loss, row_loss=row_loss)
+        about = Server(model).on_hello({"v": [1], "features": 2, "outputs": outputs})
+        assert about["predictions"] == outputs
+        w = model.initial(np.random.default_rng(0))
+        g = np.empty_like(w)
+        model.mapped(w, g)
+
+        def gradient(rows: list[int], weights: list[float] | None) -> tuple[float, Any]:
+            given = None if weights is None else np.array(weights)
+            batch = Batch(0, "train", np.array(rows, np.int32), x[rows], y[rows], given)
+            value, _ = model.gradient(w, batch, np.random.default_rng(0))  # noqa: B023
+            return value, g.copy()  # noqa: B023
+
+        batch = Batch(0, "train", np.arange(3, dtype=np.int32), x, y)
+        losses, targets, predictions = model.losses(w, batch)
+        assert losses.mean() == pytest.approx(model.evaluate(w, batch)[0])
+        assert targets.tolist() == y.tolist()
+        z = x @ w[: 2 * outputs].reshape(outputs, 2).T + w[2 * outputs :]
+        if outputs > 1:
+            z = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(predictions, z)
+        value, both = gradient([0, 2], [0.5, 3.0])
+        assert value == pytest.approx((0.5 * losses[0] + 3 * losses[2]) / 2)
+        one, two = gradient([0], None)[1], gradient([2], None)[1]
+        np.testing.assert_allclose(both, (0.5 * one + 3 * two) / 2)
+    assert "predictions" not in Server(TorchModel(nn.Linear(2, 1), squared)).on_hello(
+        {"v": [1], "features": 2, "real": True}
+    )
+
+
 def test_metrics_get_the_outputs_of_all_rows_of_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where they are computed in several batches."""
     monkeypatch.setattr("pyfedsim._torch._EVALUATED_ROWS", 2)

@@ -276,6 +276,7 @@ def test_battery(tmp_path: Path) -> None:
         converted(tmp_path, flash_file(DAY[0], DAY[12]), battery=True)
 
 
+@pytest.mark.once
 def test_rates(tmp_path: Path) -> None:
     """kB of 1024 bytes; a rate without deviation is constant.
 

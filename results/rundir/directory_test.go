@@ -170,8 +170,8 @@ func TestAnyRunRoundTrips(t *testing.T) {
 				Reference: results.Reference{Optimum: number.Draw(t, "optimum"), OptimumGap: number.Draw(t, "gap")},
 				Hashes: results.Hashes{EventHash: rapid.Uint64().Draw(t, "events"),
 					ModelHash: rapid.Uint64().Draw(t, "model")},
-				WallS:  rapid.Float64Range(0, 1e9).Draw(t, "wall"),
-				Rounds: rapid.SliceOfN(round, 0, 4).Draw(t, "rounds"),
+				Clocked: results.Clocked{WallS: rapid.Float64Range(0, 1e9).Draw(t, "wall")},
+				Rounds:  rapid.SliceOfN(round, 0, 4).Draw(t, "rounds"),
 			})
 			if len(runs[i].Rounds) == 0 {
 				runs[i].Rounds = nil
@@ -213,7 +213,8 @@ func TestColumns(t *testing.T) {
 			ID: "a/MOCHA/3g/1", Experiment: "a", Method: "MOCHA, tuned", Algorithm: "mocha",
 			Point:  []results.Setting{{Key: "network", Value: "3g"}},
 			Tuning: results.Tuning{Tuned: []results.Setting{{Key: "mocha.epochs", Value: "5"}}}, Seed: 1,
-			Status: results.Done, Reference: results.Reference{Optimum: 2, OptimumGap: nan}, WallS: 0.25,
+			Status: results.Done, Reference: results.Reference{Optimum: 2, OptimumGap: nan},
+			Clocked: results.Clocked{WallS: 0.25},
 			Rounds: []results.Round{
 				{Primal: 4, Dual: -1, Gap: 3, Suboptimality: 1, TrainError: 0.5, TestError: nan, ValidationError: 0.75,
 					TrainErrorClients: 0.25, TestErrorClients: nan, ValidationErrorClients: nan,
@@ -232,7 +233,7 @@ func TestColumns(t *testing.T) {
 		},
 		{ID: "b", Experiment: "b", Point: []results.Setting{{Key: "faults.p", Value: "0.5"}}, Seed: 2,
 			Status: results.Stalled, Reason: "no device left",
-			Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: nan},
+			Reference: results.Reference{Optimum: nan, OptimumGap: nan}, Clocked: results.Clocked{WallS: nan}},
 	})
 	for name, want := range map[string]string{
 		"rounds": `run,experiment,method,algorithm,network,faults.p,seed,outer,round,time_s,primal,dual,gap,suboptimality,train_error,validation_error,train_error_clients,available,participants,dropped,late,staleness,flops,bytes_down,bytes_up,energy_j,toll_g,toll_sea_g

@@ -23,7 +23,7 @@ func namedRun() results.Run {
 	nan := math.NaN()
 	r := results.Run{
 		ID: "e/own/1", Experiment: "e", Method: "own", Algorithm: "stump", Seed: 1, Status: results.Done,
-		Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: 0.5,
+		Reference: results.Reference{Optimum: nan, OptimumGap: nan}, Clocked: results.Clocked{WallS: 0.5},
 		Hashes: results.Hashes{EventHash: 1, ModelHash: 2},
 		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"},
 			{Split: "train", Name: "loss", Better: "lower", Unit: "nats"}, {Name: "norm"}},

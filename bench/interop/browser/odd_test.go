@@ -23,8 +23,9 @@ func TestOddReports(t *testing.T) {
 	run := func(method string, seed uint64, status results.Status, rounds ...results.Round) results.Run {
 		r := results.Run{
 			ID: fmt.Sprintf("odd/%s/seed=%d", method, seed), Experiment: "odd", Method: method, Algorithm: "mocha",
-			Seed: seed, Status: status, Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: nan,
-			Rounds: rounds,
+			Seed: seed, Status: status, Reference: results.Reference{Optimum: nan, OptimumGap: nan},
+			Clocked: results.Clocked{WallS: nan},
+			Rounds:  rounds,
 		}
 		if status == results.Stalled {
 			r.Reason = "no device <can> respond & \"again\""

@@ -478,7 +478,7 @@ func large(t *testing.T, runs, rounds int) string {
 		run := results.Run{
 			ID: fmt.Sprintf("large/%s/seed=%d", method, i%5+1), Experiment: "large", Method: method, Algorithm: "mocha",
 			Seed: uint64(i%5 + 1), Status: results.Done, Reference: results.Reference{Optimum: 1, OptimumGap: 1e-9},
-			WallS: 1,
+			Clocked: results.Clocked{WallS: 1},
 		}
 		at := 0.0
 		for h := range rounds + 1 {

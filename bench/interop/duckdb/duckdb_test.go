@@ -88,7 +88,7 @@ func ownRun() results.Run {
 	nan := math.NaN()
 	run := results.Run{
 		ID: "links/own", Experiment: "links", Method: "own", Algorithm: "own", Seed: 2, Status: results.Done,
-		Reference: results.Reference{Optimum: nan, OptimumGap: nan}, WallS: nan,
+		Reference: results.Reference{Optimum: nan, OptimumGap: nan}, Clocked: results.Clocked{WallS: nan},
 		Metrics: []results.NamedMetric{{Split: "test", Name: "accuracy", Better: "higher"}},
 	}
 	for h := range 3 {

@@ -88,8 +88,9 @@ func TestCompletion(t *testing.T) {
 			[]string{"experiment.fig3-faults.axis.update=one W update"}, ":36"},
 		{"run table1 --set experiment.table1.axis.data=Hu", []string{"experiment.table1.axis.data=Human Activity"},
 			":36"},
-		{"data describe --set _", []string{"data.source=", "data.path=", "data.target=", "data.partition.method=",
-			"data.partition.clients=", "data.partition.alpha=", "data.validation_fraction=", "data."}, ":38"},
+		{"data describe --set _", []string{"data.source=", "data.path=", "data.client_column=",
+			"data.label_column=", "data.target=", "data.partition.method=", "data.partition.clients=",
+			"data.partition.alpha=", "data.validation_fraction=", "data."}, ":38"},
 		{"data describe --set run.ro", nil, ":38"},
 	} {
 		words := strings.Fields(c.line)

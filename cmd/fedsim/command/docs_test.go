@@ -146,17 +146,17 @@ func TestInstallCommandsWork(t *testing.T) {
 
 // budgets has the most words of each page that is written by hand.
 var budgets = map[string]int{
-	"README.md": 900, "docs/tutorial.md": 2000, "docs/thirty-keys.md": 700, "docs/methods.md": 6800,
-	"docs/time.md": 5000, "docs/results.md": 3100, "docs/data.md": 1900, "docs/python.md": 2600,
-	"docs/flower.md": 1500, "docs/real.md": 2400, "docs/clusters.md": 900, "docs/extend.md": 2130,
-	"docs/architecture.md": 1640, "docs/protocols.md": 2400, "docs/paper.md": 2500,
-	"docs/theory.md": 1100, "docs/personal.md": 1650, "docs/verify.md": 410,
+	"README.md": 900, "docs/tutorial.md": 2000, "docs/thirty-keys.md": 700, "docs/methods.md": 7090,
+	"docs/time.md": 5000, "docs/results.md": 3100, "docs/data.md": 2020, "docs/python.md": 2600,
+	"docs/flower.md": 1500, "docs/real.md": 2400, "docs/clusters.md": 900, "docs/extend.md": 2235,
+	"docs/architecture.md": 1640, "docs/protocols.md": 2500, "docs/paper.md": 2500,
+	"docs/theory.md": 1100, "docs/personal.md": 1730, "docs/verify.md": 410,
 }
 
 // unbudgeted lists the pages that are generated, and those whose text is to be in others.
 var unbudgeted = strings.Fields("scenarios")
 
-// TestWordBudgets checks that pages stay short, and all together at most 36,000 words.
+// TestWordBudgets checks that pages stay short, and all together at most 37,000 words.
 func TestWordBudgets(t *testing.T) {
 	t.Parallel()
 	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -177,8 +177,8 @@ func TestWordBudgets(t *testing.T) {
 			t.Errorf("%s has %d words, want at most %d", page, words, most)
 		}
 	}
-	if total > 36_000 {
-		t.Errorf("all pages have %d words, want at most 36,000", total)
+	if total > 37_000 {
+		t.Errorf("all pages have %d words, want at most 37,000", total)
 	}
 	_, release, _ := strings.Cut(read(t, "CHANGELOG.md"), "\n## 1.0.0\n")
 	release, _, _ = strings.Cut(release, "\n## ")
@@ -255,7 +255,7 @@ func anchors(page string) map[string]bool {
 // test that is named before it. "make examples" builds, tests and runs the examples.
 func TestPluginsPage(t *testing.T) {
 	t.Parallel()
-	named := regexp.MustCompile("^`((?:examples|cmd/fedsim)/[^`]+)`\n$")
+	named := regexp.MustCompile("^`((?:examples|cmd/fedsim|federation)/[^`]+)`\n$")
 	var file, text, block string
 	inside, commands := false, false
 	shown := map[string]bool{}

@@ -143,10 +143,12 @@ func TestEngineHasTheEventsOfTimingMode(t *testing.T) {
 		{"waits", false, nil},
 		{"wait-for-all", true, []string{"faults.drop_probability=0.2", "network.jitter=0.3"}},
 		{"deadline", true,
-			[]string{"federation.protocol=deadline", "federation.deadline_s=0.2", "federation.fit_work=false",
+			[]string{"federation.protocol=deadline", "federation.deadline_s=0.2",
+				"federation.protocol_options.fit_work=false",
 				"faults.drop_probability=0.2", "network.jitter=0.3"}},
 		{"first", true,
-			[]string{"federation.protocol=first", "federation.clients_per_round=5", "federation.over_selection=1.5",
+			[]string{"federation.protocol=first", "federation.clients_per_round=5",
+				"federation.protocol_options.over_selection=1.5",
 				"faults.drop_probability=0.2", "network.jitter=0.3"}},
 	} {
 		var set []string

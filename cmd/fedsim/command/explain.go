@@ -18,6 +18,7 @@ type explainFlags struct {
 	run       string
 	without   int
 	deadlineS float64
+	unshared  bool
 	json      bool
 
 	others []func(read *rundir.Results, run *scenario.RunSpec) (asked bool, err error)
@@ -38,8 +39,8 @@ ended rounds, by how much they delayed the round after the last response before
 theirs, and the share of time that devices waited. Under a deadline it lists those
 that missed it, and by how much. A shared link that delayed rounds is named.
 
---without and --deadline estimate the time of the same rounds without the slowest
-devices, or with a deadline. docs/time.md#why-a-run-took-so-long says when that is possible.
+--without, --deadline and --unshared estimate the time of the same rounds without the
+slowest devices, with a deadline, or with links that no transfer shares. docs/time.md#why-a-run-took-so-long says when that is possible.
 
 A directory with several seeds ends with how many of them would make the first row
 certain.
@@ -62,6 +63,7 @@ trace for https://ui.perfetto.dev.`,
 	flags.IntVar(&f.without, "without", 0, "`N` also estimate the time without the N slowest devices")
 	flags.Float64Var(&f.deadlineS, "deadline", 0,
 		"`S` also estimate the time with a deadline of this many seconds in every round")
+	flags.BoolVar(&f.unshared, "unshared", false, "also estimate the time with every transfer alone on its links")
 	flags.BoolVar(&f.json, "json", false, "print JSON with every round and device (docs/reference/json.md)")
 	for _, of := range ofExplain {
 		f.others = append(f.others, of(cmd))
@@ -149,6 +151,13 @@ func (f *explainFlags) addEstimates(r *explain.Report) error {
 		w, err := r.Deadline(f.deadlineS)
 		if err != nil {
 			return fmt.Errorf("--deadline=%v: %w", f.deadlineS, err)
+		}
+		r.WhatIf = append(r.WhatIf, w)
+	}
+	if f.unshared {
+		w, err := r.Unshared()
+		if err != nil {
+			return fmt.Errorf("--unshared: %w", err)
 		}
 		r.WhatIf = append(r.WhatIf, w)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/columns"
 	"fedsim/results"
@@ -119,7 +120,7 @@ func export(w io.Writer, dir, table, format, run string) error {
 		if err != nil {
 			return err
 		}
-		sections = of(results.Summarize(r.Runs, s.Targets()))
+		sections = of(into.Summarize(s, r.Runs))
 	case text:
 		var b bytes.Buffer
 		if err := rundir.Export(&b, dir, table, "csv"); err != nil {

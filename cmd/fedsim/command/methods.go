@@ -118,11 +118,9 @@ func entriesText(entries []methodEntry, width int) string {
 	}
 	var b strings.Builder
 	row := func(name, kind, line string) {
-		text := fmt.Sprintf("%-*s  %-9s  %s", longest, name, kind, line)
-		if runes := []rune(text); len(runes) > width {
-			text = string(runes[:width-3]) + "..."
-		}
-		b.WriteString(text + "\n")
+		head := fmt.Sprintf("%-*s  %-9s  ", longest, name, kind)
+		text := columns.Wrap(line, max(20, width-len(head)), 0)
+		b.WriteString(head + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(head))) + "\n")
 	}
 	row("name", "kind", "what it is")
 	for _, e := range entries {

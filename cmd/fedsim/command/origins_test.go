@@ -39,8 +39,8 @@ func TestFilesOfOtherPrograms(t *testing.T) {
 		"fleet.toml": {"[[class]]\nname = \"a\"\nshare = 1.0\ndevice = \"phone-2017\"\nlink = \"lte\"\n",
 			run(`fleet.name="FILE"`)},
 		"edges": {"0 1\n1 2\n2 3\n3 0\n",
-			run(`methods.fedavg.algorithm="gossip"`, `methods.fedavg.options.graph="file"`,
-				`methods.fedavg.options.graph_file="FILE"`)},
+			run(`methods.fedavg.algorithm="gossip"`,
+				`methods.fedavg.options.graph="FILE"`)},
 		"grid.csv":  {maps, run(`energy.grid=["FILE"]`)},
 		"trace.csv": {"device,time_s,kind,value\na,0,available,1\na,9,end,\n", run(`traces.files=["FILE"]`)},
 	} {

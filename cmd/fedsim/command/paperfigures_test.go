@@ -33,6 +33,7 @@ func TestWholeMethodReachesItsTarget(t *testing.T) {
 // In Figure 2 all methods are tuned in the experiment, MOCHA in the length of its clock cycle: untuned, it
 // loses to CoCoA in one unit of time and wins in the other. What is compared stands below.
 func TestEveryMethodOfFigure2IsTuned(t *testing.T) {
+	const high = "federation.protocol_options.steps_high"
 	for _, name := range []string{"fig2-systems", "lte-high-var", "vehicle"} {
 		s := expect.Value(scenario.Load(name, nil))(t)
 		e :=
@@ -43,7 +44,7 @@ func TestEveryMethodOfFigure2IsTuned(t *testing.T) {
 			expect.That(t, len(job.Candidates) >= 4,
 				"%s: %s has %d candidates, must have at least 4", name, first.ID, len(job.Candidates))
 			if cycle := slices.ContainsFunc(first.Tuned,
-				func(s results.Setting) bool { return s.Key == "federation.steps_high" }); first.Algorithm == "mocha" &&
+				func(s results.Setting) bool { return s.Key == high }); first.Algorithm == "mocha" &&
 				!cycle {
 				t.Errorf("%s: %s: the clock cycle of MOCHA is not tuned", name, first.ID)
 			}

@@ -46,14 +46,16 @@ func anySettings(draw *rand.Rand) string {
 		federation = append(federation, one("deadline_s = 0.03", "deadline_s = 0.06", "deadline_s = 0.3"))
 	}
 	if protocol == "deadline" {
-		federation = append(federation, one("", "fit_work = false", "fit_work = false"),
-			one("", "deadline_quantile = 0.5"))
+		federation = append(federation, one("", "protocol_options.fit_work = false",
+			"protocol_options.fit_work = false"),
+			one("", "protocol_options.quantile = 0.5"))
 	}
 	if protocol == "deadline" || protocol == "first" {
-		federation = append(federation, one("", `late = "keep"`, `late = "keep"`), one("", "retries = 3"))
+		federation = append(federation, one("", `late = "keep"`, `late = "keep"`),
+			one("", "protocol_options.retries = 3"))
 	}
 	if protocol == "first" {
-		federation = append(federation, one("", "over_selection = 2"))
+		federation = append(federation, one("", "protocol_options.over_selection = 2"))
 	}
 	if protocol != "wait-for-all" && protocol != "asynchronous" {
 		federation = append(federation, one("", "min_reports = 2", "min_reports = 4"))

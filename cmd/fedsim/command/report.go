@@ -48,35 +48,40 @@ unless --addr says otherwise. There is no authentication and no encryption.`,
 			if live.live {
 				return live.serve(cmd, args[0])
 			}
-			if extension := filepath.Ext(out); out != "" && extension != ".html" && extension != ".htm" {
-				return usagef("--out=%s: must end in .html or .htm", out) // never overwrite another kind of file
-			}
-			for _, kind := range directoryKinds {
-				if kind.is(args[0]) {
-					return usagef("%s: %s", args[0], kind.late)
-				}
-			}
-			found, err := report.Read(args[0])
-			if err != nil {
-				return err
-			}
-			if out == "" {
-				out = filepath.Join(args[0], rundir.ReportFile)
-			}
-			err = atomicfile.Write(out, func(w io.Writer) error { return report.Write(w, found) })
-			if err != nil {
-				return err
-			}
-			if _, err = fmt.Fprintln(cmd.OutOrStdout(), out); err != nil || !show {
-				return err
-			}
-			return openPage(out)
+			return writeReport(cmd, args[0], out, show)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "`FILE` file to write (default DIR/report.html)")
 	cmd.Flags().BoolVar(&show, "open", false, "open the page in the browser")
 	live.add(cmd)
 	return cmd
+}
+
+// writeReport writes the page of a directory to a file, or into the directory, and opens it.
+func writeReport(cmd *cobra.Command, dir, out string, show bool) error {
+	if extension := filepath.Ext(out); out != "" && extension != ".html" && extension != ".htm" {
+		return usagef("--out=%s: must end in .html or .htm", out) // never overwrite another kind of file
+	}
+	for _, kind := range directoryKinds {
+		if kind.is(dir) {
+			return usagef("%s: %s", dir, kind.late)
+		}
+	}
+	found, err := report.Read(dir)
+	if err != nil {
+		return err
+	}
+	if out == "" {
+		out = filepath.Join(dir, rundir.ReportFile)
+	}
+	err = atomicfile.Write(out, func(w io.Writer) error { return report.Write(w, found) })
+	if err != nil {
+		return err
+	}
+	if _, err = fmt.Fprintln(cmd.OutOrStdout(), out); err != nil || !show {
+		return err
+	}
+	return openPage(out)
 }
 
 // openers are the programs that open a file with its default application, by

@@ -205,7 +205,7 @@ func (f *outputFlags) summarize(cmd *cobra.Command, d *into.Directory) error {
 	text := into.Sections(d.Scenario, runs, false).Text(textWidth())
 	text += pathsText(d, d.Figures)
 	if len(runs) > 0 {
-		text += fmt.Sprintf("more:    fedsim show %s\n", quote.Shell(w.Dir()))
+		text += fmt.Sprintf("more:    fedsim show %[1]s, fedsim report %[1]s\n", quote.Shell(w.Dir()))
 	}
 	return printText(f.text(cmd), text)
 }

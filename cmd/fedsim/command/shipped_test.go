@@ -42,6 +42,9 @@ var shortForms = map[string][]string{
 		`experiment.benchmark-mnist.tune.fedavg."options.step"=[0.1]`,
 		`experiment.benchmark-mnist.tune.fedprox."options.step"=[0.1]`,
 		`experiment.benchmark.tune.solved."problem.lambda"=[0.01]`},
+	"heat":             {"run.rounds=6"},
+	"timeouts":         {"run.rounds=6"},
+	"hedged":           {"run.rounds=20", "run.seeds=[1]"},
 	"deadline":         {"run.rounds=40", "experiment.deadline.tuning.extend=0"},
 	"quickstart-small": nil,
 	"ditto": {"run.outer=2", "run.rounds=4", "run.eval_every=4", "run.clients_every=4", "run.seeds=[1]",
@@ -105,6 +108,7 @@ var shortForms = map[string][]string{
 	"tiers": {"data.synthetic.features=10", "data.synthetic.clients=12", "run.rounds=4", "run.seeds=[1]",
 		"network.hubs.size=4", "experiment.tiers.tuning.extend=0"},
 	"wearables": small("run.rounds=10"),
+	"cells":     small("run.rounds=10"),
 	"theory":    {"run.rounds=10", "run.seeds=[1]"},
 
 	"leaderboard": leaderboardForm("leaderboard", `["fedavg", "clean", "mifa"]`),
@@ -133,7 +137,8 @@ func personalForm() []string {
 		if set != "vehicle" { // which has all methods
 			form = append(form, key+`.methods=["solved", "mean", "fedem", "fedrep"]`)
 		}
-		form = append(form, key+".tuning.seeds=1", key+".set.data.path=missing", key+".set.data.synthetic.features=6",
+		form = append(form, key+".tuning.seeds=1", key+".tuning.extend=0", key+".set.data.path=missing",
+			key+".set.data.synthetic.features=6",
 			key+".set.data.synthetic.factors=4", key+".set.data.synthetic.clients=10",
 			key+".set.data.synthetic.rows_min=12", key+".set.data.synthetic.rows_max=30")
 	}

@@ -154,7 +154,9 @@ func TestJSONPage(t *testing.T) {
 			switch {
 			case f.Type == reflect.TypeFor[map[string][]explain.Cost](): // fields of rooms
 				for _, d := range results.AllDeclared() {
-					want = append(want, d.Field)
+					if d.Field != "" {
+						want = append(want, d.Field)
+					}
 				}
 			case strings.HasSuffix(f.Tag.Get("json"), ",embed"):
 				for _, c := range results.Heads() {

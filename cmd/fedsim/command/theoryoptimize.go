@@ -24,7 +24,7 @@ const (
 	goalJoules  = "joules"
 
 	cohortKey   = "federation.clients_per_round"
-	overKey     = "federation.over_selection"
+	overKey     = "federation.protocol_options.over_selection"
 	deadlineKey = "federation.deadline_s"
 )
 

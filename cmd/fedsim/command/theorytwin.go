@@ -117,7 +117,6 @@ func drawTwins(w *rundir.Writer, found []experiment.Twin) (files []string, err e
 	if key == "" {
 		return nil, nil
 	}
-	at := func(t *experiment.Twin) float64 { v, _, _ := placeAlong(t, key); return v }
 	var panels, quantities []string
 	for i := range found {
 		_, panel, _ := placeAlong(&found[i], key)
@@ -147,31 +146,37 @@ func drawTwins(w *rundir.Writer, found []experiment.Twin) (files []string, err e
 			LinearY: true, Lines: []string{"simulated", "closed form"},
 			Bands: "band: 95 % confidence interval"}
 		for _, name := range panels {
-			p := plots.ChartPanel{Title: name, Lines: make([]plots.ChartLine, 2)}
-			own := slices.DeleteFunc(slices.Clone(found), func(t experiment.Twin) bool {
-				_, panel, _ := placeAlong(&t, key)
-				return panel != name
-			})
-			slices.SortStableFunc(own, func(a, b experiment.Twin) int { return cmp.Compare(at(&a), at(&b)) })
-			for i := range own {
-				r, ok := own[i].Row(quantity)
-				if !ok || math.IsNaN(r.Form) || math.IsNaN(r.Simulated) || math.IsNaN(r.Error) {
-					continue
-				}
-				const normal = 1.96
-				simulated, form := &p.Lines[0], &p.Lines[1]
-				x := at(&own[i])
-				simulated.X, simulated.Y = append(simulated.X, x), append(simulated.Y, r.Simulated)
-				simulated.Low = append(simulated.Low, r.Simulated-float64(normal*r.Error))
-				simulated.High = append(simulated.High, r.Simulated+float64(normal*r.Error))
-				form.X, form.Y = append(form.X, x), append(form.Y, r.Form)
-			}
-			chart.Panels = append(chart.Panels, p)
+			chart.Panels = append(chart.Panels, twinPanel(found, key, name, quantity))
 		}
 		names, failed := plots.SaveChart(dir, chart)
 		files, err = append(files, names...), errors.Join(err, failed)
 	}
 	return files, err
+}
+
+// twinPanel returns the panel of a quantity over a key: its simulated values, and its closed form.
+func twinPanel(found []experiment.Twin, key, name, quantity string) plots.ChartPanel {
+	at := func(t *experiment.Twin) float64 { v, _, _ := placeAlong(t, key); return v }
+	p := plots.ChartPanel{Title: name, Lines: make([]plots.ChartLine, 2)}
+	own := slices.DeleteFunc(slices.Clone(found), func(t experiment.Twin) bool {
+		_, panel, _ := placeAlong(&t, key)
+		return panel != name
+	})
+	slices.SortStableFunc(own, func(a, b experiment.Twin) int { return cmp.Compare(at(&a), at(&b)) })
+	for i := range own {
+		r, ok := own[i].Row(quantity)
+		if !ok || math.IsNaN(r.Form) || math.IsNaN(r.Simulated) || math.IsNaN(r.Error) {
+			continue
+		}
+		const normal = 1.96
+		simulated, form := &p.Lines[0], &p.Lines[1]
+		x := at(&own[i])
+		simulated.X, simulated.Y = append(simulated.X, x), append(simulated.Y, r.Simulated)
+		simulated.Low = append(simulated.Low, r.Simulated-float64(normal*r.Error))
+		simulated.High = append(simulated.High, r.Simulated+float64(normal*r.Error))
+		form.X, form.Y = append(form.X, x), append(form.Y, r.Form)
+	}
+	return p
 }
 
 // placeAlong returns the value of a key at the point of a comparison, and what names the rest of its place; ok is

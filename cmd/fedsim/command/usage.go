@@ -112,10 +112,16 @@ func settingFor(cmd *cobra.Command, name, value string, near bool) string {
 		name = config.Nearest(name, last)
 	}
 	var found []string
+	least := 0 // the depth of those found; a table within a table is seldom meant
 	for i, key := range keys {
-		if name != "" && (key == name || last[i] == name) {
-			found = append(found, "--set "+key+"="+value)
+		depth := strings.Count(key, ".")
+		if name == "" || key != name && last[i] != name || len(found) > 0 && depth > least {
+			continue
 		}
+		if len(found) > 0 && depth < least {
+			found = nil
+		}
+		found, least = append(found, "--set "+key+"="+value), depth
 	}
 	if len(found) > mostSettings {
 		return "" // such as name

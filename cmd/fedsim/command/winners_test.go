@@ -15,16 +15,15 @@ import (
 var tunedRun = flag.String("tuned", "", "another run directory whose winners must be inside their grids")
 
 // Shipped figures tune their methods on growing grids; tables of the paper have its grid. No winner is at an edge,
-// unless the range of its option ends there. The methods of personal have as many trials each, and docs/personal.md
-// says how many winners are at an edge. The test runs regression; .ci/run passes the run
-// directory of lte-high-var.
+// unless the range of its option ends there. The test runs regression; .ci/run passes the run directory of
+// lte-high-var.
 func TestShippedWinnersLieInside(t *testing.T) {
 	for _, info := range scenarios.Shipped() {
 		s := expect.Value(scenario.Load(info.Name, nil))(t)
 		for i := range s.Experiments {
 			for k := range s.Experiments[i].Jobs {
 				if e := &s.Experiments[i]; len(e.Jobs[k].Candidates) > 1 && e.Tuning.Extend == 0 &&
-					e.Tuning.Folds == 0 && info.Name != "personal" {
+					e.Tuning.Folds == 0 {
 					t.Errorf("%s, experiment %s: the grid of %s does not grow", info.Name, e.Name,
 						e.Jobs[k].Candidates[0].Method)
 				}

@@ -66,7 +66,10 @@ func (f *fedFomo) Commit(device int, _ float64)    { copy(f.w.Row(device), f.nex
 func (f *fedFomo) Discard(int)                     {}
 func (f *fedFomo) End() (float64, error)           { return 0, nil } // the server only stores
 func (f *fedFomo) Model() algorithms.Model         { return algorithms.Model{W: &f.w} }
-func (f *fedFomo) State(c *algorithms.Coder)       { algorithms.CodeRows(c, &f.w) }
+func (f *fedFomo) State(c *algorithms.Coder) {
+	algorithms.CodeRows(c, &f.w)
+	algorithms.CodeRows(c, &f.next)
+}
 func (f *fedFomo) Update(device int) algorithms.Update {
 	return algorithms.Update{Array: "model", Values: f.next.Row(device)}
 }

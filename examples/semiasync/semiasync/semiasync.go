@@ -21,11 +21,15 @@ import (
 // that the factory gives.
 type Options struct {
 	Discount float64 `toml:"discount" doc:"exponent a of the weight (1 + s)^-a of an update that is s rounds late"`
+	Over     float64 `toml:"over_selection" doc:"clients asked, as a multiple of the responses that end a round"`
+	Retries  int     `toml:"retries" doc:"how often a client is asked again in a round after a failed attempt"`
 }
 
 // Validate reports everything wrong with the options.
 func (o *Options) Validate(c *config.Checker) {
 	c.Require(o.Discount >= 0 && o.Discount <= 10, "discount", o.Discount, "must be in [0, 10]")
+	c.Require(o.Over >= 1 && o.Over <= 1e6, "over_selection", o.Over, "must be in [1, 1e6]")
+	c.Require(o.Retries >= 0 && o.Retries <= 1000, "retries", o.Retries, "must be in [0, 1000]")
 }
 
 func init() {
@@ -33,7 +37,7 @@ func init() {
 		Name:      "semi-asynchronous",
 		Summary:   "a round ends with k responses or at its deadline; late responses are taken later, with less weight",
 		Reference: "after Wu, He, Lin, Mao, Maple, Jarvis: SAFA, IEEE Transactions on Computers 2021",
-		Keys:      []string{"deadline_s", "selection", "over_selection", "retries", "min_reports"},
+		Keys:      []string{"deadline_s", "selection", "min_reports"},
 		Traits: func(*federation.Config) federation.Traits {
 			return federation.Traits{End: federation.EndsWithResponses, Late: true, Weighs: true}
 		},
@@ -41,7 +45,10 @@ func init() {
 			c.Require(f.DeadlineS > 0, "deadline_s", f.DeadlineS,
 				"must be positive: the longest time of a round of protocol \"semi-asynchronous\"")
 		},
-		Options: func() config.Options { return &Options{Discount: 0.5} },
+		Options: func() config.Options { return &Options{Discount: 0.5, Over: 1} },
+		Apply: func(o config.Options, to *federation.Shared) {
+			to.Over, to.Retries = o.(*Options).Over, o.(*Options).Retries
+		},
 		New: func(f *federation.Config, o config.Options) (federation.Protocol, error) {
 			return &protocol{limit: engine.FromSeconds(f.DeadlineS), discount: o.(*Options).Discount}, nil
 		},

@@ -29,7 +29,7 @@ drop_probability = 0.1
 [federation]
 protocol = "semi-asynchronous"
 clients_per_round = 5
-over_selection = 2
+protocol_options.over_selection = 2
 deadline_s = 3
 [run]
 rounds = 40
@@ -102,7 +102,7 @@ func TestAnyNumberOfWorkers(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	c := config.NewChecker()
-	(&Options{Discount: -1}).Validate(c)
+	(&Options{Discount: -1, Over: 1}).Validate(c)
 	f := federation.Defaults()
 	f.Protocol = "semi-asynchronous"
 	f.Validate(c.In("federation"))

@@ -39,23 +39,31 @@ type Activities struct {
 	DownlinkS float64 `json:"downlink_s"` // receiving, over all attempts
 	ComputeS  float64 `json:"compute_s"`
 	OverheadS float64 `json:"overhead_s"` // the part of ComputeS that is not FLOPs at the device's rate
-	UplinkS   float64 `json:"uplink_s"`
+	// the part of ComputeS at less than the usual speed, by heat or a device model
+	ThrottledS float64 `json:"throttled_s"`
+	UplinkS    float64 `json:"uplink_s"`
 	// waiting within an attempt for a poll; of a Path also that of the server for the response
 	PollS        float64 `json:"poll_s"`
 	WaitS        float64 `json:"wait_s"` // waiting for a request, a retry or the hub
 	UnavailableS float64 `json:"unavailable_s"`
 	DepletedS    float64 `json:"depleted_s"` // with an empty battery
+	// the part of DownlinkS and UplinkS that transfers took longer than alone on shared links
+	DownSharedS float64 `json:"down_shared_s"`
+	UpSharedS   float64 `json:"up_shared_s"`
 }
 
 func (a *Activities) add(b *Activities) {
 	a.DownlinkS += b.DownlinkS
 	a.ComputeS += b.ComputeS
 	a.OverheadS += b.OverheadS
+	a.ThrottledS += b.ThrottledS
 	a.UplinkS += b.UplinkS
 	a.PollS += b.PollS
 	a.WaitS += b.WaitS
 	a.UnavailableS += b.UnavailableS
 	a.DepletedS += b.DepletedS
+	a.DownSharedS += b.DownSharedS
+	a.UpSharedS += b.UpSharedS
 }
 
 // finish sets ResponseS, LateByS and WaitShare, which are 0 without a round or without time.
@@ -166,8 +174,8 @@ func (r *Report) count(x *RoundAnalysis, rows []results.DeviceRow) {
 		}
 		d.Dropped += row.Dropped
 		d.Late += row.Late
-		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.OverheadS, row.UplinkS, row.PollS, row.WaitS,
-			row.UnavailableS, row.DepletedS})
+		d.Activities.add(&Activities{row.DownlinkS, row.ComputeS, row.OverheadS, row.ThrottledS, row.UplinkS, row.PollS,
+			row.WaitS, row.UnavailableS, row.DepletedS, row.DownSharedS, row.UpSharedS})
 		d.EnergyJ += row.EnergyJ
 		switch row.Outcome {
 		case results.OutcomeDepleted, results.OutcomeLowBattery:

@@ -67,6 +67,9 @@ func (r *Report) addCosts(run *results.Run) {
 	total := run.Total()
 	r.Costs = map[string][]Cost{}
 	for _, d := range results.AllDeclared() {
+		if d.Field == "" {
+			continue
+		}
 		list := []Cost{}
 		for i := range d.Columns {
 			if c := &d.Columns[i]; !c.Get(&total).IsUnknown() {

@@ -68,14 +68,15 @@ speed_spread = 0.7
 [network]
 profile = "3g"
 jitter = 0.4
-[federation]
-fit_work = false
 [run]
 mode = "timing"
 rounds = 25
 [methods.mocha]
 options.epochs = 3
 `
+
+// fitsNone lets clients do all their work under protocol "deadline".
+const fitsNone = "federation.protocol_options.fit_work=false"
 
 // exact is the rounding difference of sums of a few dozen times of seconds.
 const exact = 1e-9
@@ -92,8 +93,8 @@ func TestOverheadsAreAPart(t *testing.T) {
 	r, plain := explainScenario(t, timed, alike, "overhead.task_s=0.2"), explainScenario(t, timed, alike)
 	rounds := float64(len(r.Rounds))
 	parts := r.Path.Parts()
-	expect.Must(t, parts[1].Name == "compute" && parts[2].Name == "overhead", "the parts are %v", parts)
-	near(t, "the overhead", parts[2].S, 0.2*rounds, exact)
+	expect.Must(t, parts[2].Name == "compute" && parts[3].Name == "overhead", "the parts are %v", parts)
+	near(t, "the overhead", parts[3].S, 0.2*rounds, exact)
 	near(t, "the overhead of all devices", r.All.OverheadS, 0.2*rounds*float64(len(r.Devices)), exact)
 	near(t, "the compute time beside overheads", r.All.ComputeS-r.All.OverheadS, plain.All.ComputeS, 1e-7)
 	if plain.All.OverheadS != 0 || !strings.Contains(r.Sections().Text(80), "\n  overhead ") ||
@@ -113,10 +114,10 @@ func TestTimesAddUp(t *testing.T) {
 			"overhead.compute_jitter=0.3"}, []explain.Cause{explain.Response}},
 		"wait-for-all": {causes: []explain.Cause{explain.Response}},
 		"drops":        {[]string{"faults.drop_probability=0.3"}, []explain.Cause{explain.Response}},
-		"deadline": {[]string{"federation.protocol=deadline", "federation.deadline_s=1"},
+		"deadline": {[]string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=1"},
 			[]explain.Cause{explain.Deadline}},
 		"charged": {[]string{"federation.protocol=charged"}, []explain.Cause{explain.Charge}},
-		"first": {[]string{"federation.protocol=first", "federation.over_selection=1.5"},
+		"first": {[]string{"federation.protocol=first", "federation.protocol_options.over_selection=1.5"},
 			[]explain.Cause{explain.Response}},
 		"losses": {[]string{"federation.protocol=first", "faults.drop_probability=0.3"},
 			[]explain.Cause{explain.Dropout, explain.Response}},
@@ -140,11 +141,7 @@ func TestTimesAddUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			source := timed
-			if name == "asynchronous" {
-				source = strings.Replace(source, "fit_work = false", "", 1)
-			}
-			r := explainScenario(t, source, c.set...)
+			r := explainScenario(t, timed, c.set...)
 			sum, ended, excess := 0.0, 0, 0.0
 			var causes []explain.Cause
 			for i := range r.Rounds {
@@ -295,8 +292,8 @@ func TestWithoutSlowest(t *testing.T) {
 		"wait-for-all": nil,
 		"drops":        {"faults.drop_probability=0.2"},
 		"losses":       {"network.loss_probability=0.1"},
-		"first":        {"federation.protocol=first", "federation.over_selection=1.34"},
-		"deadline":     {"federation.protocol=deadline", "federation.deadline_s=0.9"},
+		"first":        {"federation.protocol=first", "federation.protocol_options.over_selection=1.34"},
+		"deadline":     {"federation.protocol=deadline", fitsNone, "federation.deadline_s=0.9"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -319,16 +316,16 @@ func TestDeadline(t *testing.T) {
 		before, after []string
 		deadlineS     float64
 	}{
-		"wait-for-all": {nil, []string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
+		"wait-for-all": {nil, []string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=0.8"}, 0.8},
 		"drops": {[]string{"faults.drop_probability=0.3"},
-			[]string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
-		"loose": {nil, []string{"federation.protocol=deadline", "federation.deadline_s=30"}, 30},
-		"deadline": {[]string{"federation.protocol=deadline", "federation.deadline_s=1.5"},
+			[]string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=0.8"}, 0.8},
+		"loose": {nil, []string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=30"}, 30},
+		"deadline": {[]string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=1.5"},
 			[]string{"federation.deadline_s=0.9"}, 0.9},
-		"first": {[]string{"federation.protocol=first", "federation.over_selection=1.2"},
+		"first": {[]string{"federation.protocol=first", "federation.protocol_options.over_selection=1.2"},
 			[]string{"federation.deadline_s=0.7"}, 0.7},
 		"sampled": {[]string{"federation.clients_per_round=50 %"},
-			[]string{"federation.protocol=deadline", "federation.deadline_s=0.8"}, 0.8},
+			[]string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=0.8"}, 0.8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -414,25 +411,30 @@ func TestRefusedEstimates(t *testing.T) {
 		"relative": {[]string{"federation.cost=relative"}, []string{"without"}, `cost "relative"`},
 		"sampled":  {[]string{"federation.clients_per_round=50 %"}, []string{"without"}, "some of the devices"},
 		"fitted": {
-			[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.fit_work=true"},
+			[]string{"federation.protocol=deadline", "federation.deadline_s=1",
+				"federation.protocol_options.fit_work=true"},
 			[]string{"deadline"}, "with fit_work",
 		},
 		"adaptive": {
-			[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.deadline_quantile=0.8"},
-			[]string{"deadline"}, "deadline_quantile",
+			[]string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=1",
+				"federation.protocol_options.quantile=0.8"},
+			[]string{"deadline"}, "protocol_options.quantile",
 		},
-		"kept": {[]string{"federation.protocol=first", "federation.over_selection=1.3", "federation.late=keep"},
+		"kept": {[]string{"federation.protocol=first", "federation.protocol_options.over_selection=1.3",
+			"federation.late=keep"},
 			both, "keeps late responses"},
-		"longer": {[]string{"federation.protocol=deadline", "federation.deadline_s=0.4"}, []string{"deadline"},
+		"longer": {[]string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=0.4"},
+			[]string{"deadline"},
 			"ended at its deadline of 0.4 s"},
 		"lost": {[]string{"federation.protocol=first", "faults.drop_probability=0.5"}, []string{"without"},
 			"that the rows do not record"},
 		"min reports": {
-			[]string{"federation.protocol=deadline", "federation.deadline_s=1", "federation.min_reports=7"}, both,
+			[]string{"federation.protocol=deadline", fitsNone, "federation.deadline_s=1", "federation.min_reports=7"},
+			both,
 			"min_reports",
 		},
 		"depleted": {[]string{"devices.battery.wh=0.001", "devices.charging.when=when-depleted",
-			"devices.charging.watts=5", "federation.protocol=deadline", "federation.deadline_s=2"}, both,
+			"devices.charging.watts=5", "federation.protocol=deadline", fitsNone, "federation.deadline_s=2"}, both,
 			"batteries were depleted"},
 		"asynchronous": {
 			[]string{"run.mode=learning", "problem.optimum.when=never", "methods.mocha.algorithm=async-mocha",
@@ -473,7 +475,7 @@ func TestInvalidChanges(t *testing.T) {
 // estimate where the round ends its attempt, and as measured where the server keeps the response.
 func TestLateness(t *testing.T) {
 	const deadlineS = 0.7
-	deadline := []string{"network.jitter=0", "federation.protocol=deadline",
+	deadline := []string{"network.jitter=0", "federation.protocol=deadline", fitsNone,
 		fmt.Sprint("federation.deadline_s=", deadlineS)}
 	truth := explainScenario(t, timed, "network.jitter=0")
 	for name, set := range map[string]string{"ended": "federation.late=drop", "kept": "federation.late=keep"} {
@@ -527,6 +529,28 @@ func TestSharedLinks(t *testing.T) {
 	}
 	text := r.Sections().Text(80)
 	expect.That(t, strings.Contains(text, "uplink of cell 0  ") && strings.Contains(text, " %, cell 0\n"), "%s", text)
+}
+
+// Without sharing, a run in cells of airtime takes as long as one whose devices have links of their own.
+func TestUnshared(t *testing.T) {
+	t.Parallel()
+	const large = "network.wire.header_bytes=20000"
+	alone := explainScenario(t, timed, large)
+	for _, cells := range [][]string{
+		{"network.shared.cells=2", `network.shared.cell_share="airtime"`},
+		{"network.shared.cells=3", "network.shared.cell_up_mbps=0.1", "network.shared.server_down_mbps=0.2"},
+	} {
+		r := explainScenario(t, timed, append(cells, large)...)
+		w := expect.Value(r.Unshared())(t)
+		expect.That(t, r.TimeS > 1.2*alone.TimeS, "%v share nothing", cells)
+		near(t, fmt.Sprintf("the time of %v without sharing", cells), w.TimeS, alone.TimeS, 1e-7)
+		longer := r.Path.DownSharedS + r.Path.UpSharedS
+		expect.That(t, longer > 0 && strings.Contains(r.Sections().Text(80), "link shared  "), "%v: %v s longer", cells,
+			longer)
+	}
+	if _, err := alone.Unshared(); !errors.Is(err, explain.ErrUnknown) {
+		t.Errorf("without shared links: %v", err)
+	}
 }
 
 // The devices of a fleet have the classes with which they were assembled.

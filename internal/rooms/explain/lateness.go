@@ -112,12 +112,18 @@ func (l *lateness) finish(r *Report) {
 		}
 		need := part(network.Down, row.DownlinkS, row.BytesDown, l.down)
 		compute, known := row.ComputeS, row.UplinkS > 0
-		switch w := l.whole[row.Device]; {
+		w := l.whole[row.Device]
+		if w.flops == 0 && rows != nil {
+			w.flops = perRow * float64(rows[row.Device])
+		}
+		switch {
 		case known:
+		case row.ThrottledS > 0 && usual != nil && w.flops > row.FLOPs: // the rest takes its usual time, at least
+			compute += usual.compute(row.Device, w.flops-row.FLOPs)
 		case w.seconds > 0:
 			compute, known = max(compute, w.seconds), true
 		case usual != nil && perRow > 0:
-			compute, known = max(compute, usual.compute(row.Device, perRow*float64(rows[row.Device]))), true
+			compute, known = max(compute, usual.compute(row.Device, w.flops)), true
 		}
 		need += compute + row.PollS + part(network.Up, row.UplinkS, row.BytesUp, l.up)
 		r.Devices[row.Device].addLate(max(0, need-row.TimeS), !known || usual == nil || l.up == 0)

@@ -74,7 +74,7 @@ func TestProtocolOfAPlugin(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := explainScenario(t, timed, append(c.both, "federation.protocol="+c.protocol)...)
 			want := explainScenario(t, timed, append(slices.Concat(c.both, c.first), "federation.protocol=first",
-				"federation.clients_per_round=5", "federation.over_selection=1.6")...)
+				"federation.clients_per_round=5", "federation.protocol_options.over_selection=1.6")...)
 			var causes []explain.Cause
 			for i := range got.Rounds {
 				x := &got.Rounds[i]

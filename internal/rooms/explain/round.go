@@ -194,8 +194,9 @@ func latest(rows []results.DeviceRow, but int) (s float64, ok bool) {
 // response, which lay at the server for at most a period of its polls.
 func pathOf(row *results.DeviceRow, lengthS, serverPollS float64) Path {
 	p := Path{Activities: Activities{
-		DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, OverheadS: row.OverheadS, UplinkS: row.UplinkS,
-		PollS: row.PollS,
+		DownlinkS: row.DownlinkS, ComputeS: row.ComputeS, OverheadS: row.OverheadS, ThrottledS: row.ThrottledS,
+		UplinkS: row.UplinkS, PollS: row.PollS,
+		DownSharedS: min(row.DownSharedS, row.DownlinkS), UpSharedS: min(row.UpSharedS, row.UplinkS),
 	}}
 	p.ServerS = beyond(lengthS, row.ResponseS, row.TimeS)
 	left := row.ResponseS - p.DownlinkS - p.ComputeS - p.UplinkS - p.PollS

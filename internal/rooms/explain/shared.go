@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"fedsim/network"
 	"fedsim/results"
@@ -12,11 +13,11 @@ import (
 
 // SharedLink is a link of [network.shared] that transfers of responses which ended rounds had to share.
 type SharedLink struct {
-	Link    string  `json:"link"` // such as "uplink of cell 3"
-	Mbps    float64 `json:"mbps"`
+	Link    string  `json:"link"`     // such as "uplink of cell 3"
+	Mbps    float64 `json:"mbps"`     // its capacity; 0: a cell of airtime, whose devices have their own rates
 	Rounds  int     `json:"rounds"`   // that ended with a response which it delayed
-	LongerS float64 `json:"longer_s"` // by so much: beyond the usual times of these transfers alone on their links
-	Busy    float64 `json:"busy"`     // share of the time of the run that the bytes of all devices take at its capacity
+	LongerS float64 `json:"longer_s"` // by so much: than these transfers alone
+	Busy    float64 `json:"busy"`     // share of the time of the run that the bytes of all devices take it, alone
 
 	busyS, nowS float64 // in the run, and in the round
 }
@@ -32,7 +33,7 @@ type sharing struct {
 // newSharing returns nil if no link is shared.
 func newSharing(r *Report) *sharing {
 	s := &r.Run.Settings.Network
-	if !s.SharesLinks() || s.TCPSlowStart || len(r.Run.Settings.Traces.Files) > 0 {
+	if !s.SharesLinks() {
 		return nil
 	}
 	h := &sharing{usual: usualTimes(r, nil)}
@@ -40,7 +41,7 @@ func newSharing(r *Report) *sharing {
 		return nil
 	}
 	add := func(name string, mbps float64) int {
-		if mbps == 0 {
+		if mbps == 0 && !(s.SharesAirtime() && strings.Contains(name, "cell")) {
 			return -1
 		}
 		h.links = append(h.links, SharedLink{Link: name, Mbps: mbps})
@@ -87,7 +88,11 @@ func (h *sharing) add(x *RoundAnalysis, rows []results.DeviceRow) {
 		for way, bytes := range [2]float64{network.Down: rows[client].BytesDown, network.Up: rows[client].BytesUp} {
 			for _, i := range h.of(network.Direction(way), client) {
 				l := &h.links[i]
-				s := 8e-6 * h.usual.Links().Timed(client, bytes) / l.Mbps
+				mbps := l.Mbps
+				if mbps == 0 {
+					mbps = h.usual.Links().Mbps(network.Direction(way), client)
+				}
+				s := 8e-6 * h.usual.Links().Timed(client, bytes) / mbps
 				l.nowS, l.busyS = l.nowS+s, l.busyS+s
 			}
 		}
@@ -96,12 +101,8 @@ func (h *sharing) add(x *RoundAnalysis, rows []results.DeviceRow) {
 		return
 	}
 	row, most := &rows[x.Device], 0.0
-	for way, t := range [2]struct{ seconds, bytes float64 }{
-		network.Down: {row.DownlinkS, row.BytesDown}, network.Up: {row.UplinkS, row.BytesUp},
-	} {
-		way := network.Direction(way)
-		of := h.of(way, int(x.Device))
-		longer := t.seconds - h.usual.transfer(way, int(x.Device), t.bytes)
+	for way, longer := range [2]float64{network.Down: row.DownSharedS, network.Up: row.UpSharedS} {
+		of := h.of(network.Direction(way), int(x.Device))
 		if len(of) == 0 || longer < float64(notable*x.LengthS) {
 			continue
 		}

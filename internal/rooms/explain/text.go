@@ -115,13 +115,26 @@ func (r *Report) costs() (all columns.Sections) {
 }
 
 // Parts returns the parts of a path with their names. Computing is two: the FLOPs, and the
-// overheads.
+// overheads. A transfer is two: alone, and what it shares links longer.
 func (p *Path) Parts() []Part {
 	return []Part{
-		{"downlink", p.DownlinkS}, {"compute", max(0, p.ComputeS-p.OverheadS)}, {"overhead", p.OverheadS},
-		{"uplink", p.UplinkS}, {"polls", p.PollS}, {"waiting", p.WaitS}, {"unavailable", p.UnavailableS},
-		{"depleted", p.DepletedS}, {"clock", p.ClockS}, {"server", p.ServerS},
+		{"downlink", p.DownlinkS - p.DownSharedS}, {"downlink shared", p.DownSharedS},
+		{"compute", max(0, p.ComputeS-p.OverheadS)}, {"overhead", p.OverheadS},
+		{"uplink", p.UplinkS - p.UpSharedS}, {"uplink shared", p.UpSharedS}, {"polls", p.PollS},
+		{"waiting", p.WaitS}, {"unavailable", p.UnavailableS}, {"depleted", p.DepletedS}, {"clock", p.ClockS},
+		{"server", p.ServerS},
 	}
+}
+
+// split returns Parts with the FLOPs at less than the usual speed as a part of their own, if there are any.
+func (p *Path) split() []Part {
+	all := p.Parts()
+	if p.ThrottledS > 0 {
+		throttled := float64(all[2].S * share(p.ThrottledS, p.ComputeS))
+		all[2].S -= throttled
+		all = slices.Insert(all, 3, Part{"throttled", throttled})
+	}
+	return all
 }
 
 // Part is a named part of a path.
@@ -137,7 +150,7 @@ func (r *Report) path() columns.Section {
 		of *= float64(len(r.Devices))
 	}
 	lines := [][]string{{"part", "time", "share"}}
-	for _, part := range path.Parts() {
+	for _, part := range path.split() {
 		if part.S > 0 {
 			lines = append(lines, []string{part.Name, r.time(r.TimeS * share(part.S, of)), percent(share(part.S, of))})
 		}
@@ -152,10 +165,17 @@ func (r *Report) shared() columns.Section {
 	}
 	lines := [][]string{{"shared link", "Mbit/s", "busy", "rounds", "longer by", "share"}}
 	for _, l := range r.Shared[:min(shown, len(r.Shared))] {
-		lines = append(lines, []string{l.Link, fmt.Sprintf("%.3g", l.Mbps), percent(l.Busy), fmt.Sprint(l.Rounds),
+		mbps := "their own"
+		if l.Mbps > 0 {
+			mbps = fmt.Sprintf("%.3g", l.Mbps)
+		}
+		lines = append(lines, []string{l.Link, mbps, percent(l.Busy), fmt.Sprint(l.Rounds),
 			r.time(l.LongerS), percent(share(l.LongerS, r.TimeS))})
 	}
-	return section("shared links that delayed the responses which ended rounds", lines)
+	s := section("shared links that delayed the responses which ended rounds", lines)
+	way, of, _ := strings.Cut(r.Shared[0].Link, " of ")
+	s.Notes = []string{fmt.Sprintf("%s of the %s are %s's", r.time(r.Shared[0].LongerS), way, of)}
+	return s
 }
 
 // ends reports whether every round ended for a reason.
@@ -322,13 +342,16 @@ func (r *Report) rounds() columns.Section {
 
 // largest returns the name of the largest part of a path and its share.
 func (p *Path) largest(seconds float64) string {
-	most := slices.MaxFunc(p.Parts(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
+	most := slices.MaxFunc(p.split(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
 	return fmt.Sprintf("%s %s", most.Name, percent(share(most.S, seconds)))
 }
 
 // sentence describes an estimate for the run.
 func (r *Report) sentence(w *WhatIf) string {
 	change := fmt.Sprintf("with a deadline of %s", r.time(w.DeadlineS))
+	if w.Unshared {
+		change = "with every transfer alone on its links"
+	}
 	if len(w.Removed) > 0 {
 		change = "without the slowest device, "
 		if len(w.Removed) > 1 {

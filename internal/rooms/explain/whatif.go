@@ -26,6 +26,7 @@ func unknown(format string, arguments ...any) error {
 type WhatIf struct {
 	Removed   []int   `json:"without"`    // devices left out, in order; empty: none
 	DeadlineS float64 `json:"deadline_s"` // 0: none
+	Unshared  bool    `json:"unshared"`   // every transfer is alone on its links
 	Protocol  string  `json:"protocol"`   // of the changed run
 	TimeS     float64 `json:"time_s"`     // virtual time at the end of the last round
 	Responses int     `json:"responses"`  // responses in time, all rounds
@@ -34,34 +35,12 @@ type WhatIf struct {
 
 // WithoutSlowest estimates the run without its k slowest devices, the first of Slowest.
 func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
-	if k < 1 || k >= len(r.Devices) {
-		return nil,
-			fmt.Errorf("%d devices cannot be left out: must be at least 1 and fewer than the %d of the run", k,
-				len(r.Devices))
-	}
-	if err := r.checkIndependent(); err != nil {
+	if err := r.checkWithout(k); err != nil {
 		return nil, err
 	}
 	cfg := &r.Run.Settings.Federation
-	if cfg.Cost != federation.Physical {
-		return nil, unknown("cost %q: the cost of work depends on the set of devices", cfg.Cost)
-	}
-	if err := checkRuled(r.Run); err != nil {
-		return nil, err
-	}
-	needed, selected := cfg.Sizes(len(r.Devices) - k)
-	if _, all := cfg.Sizes(len(r.Devices)); all != len(r.Devices) || selected != len(r.Devices)-k {
-		return nil, unknown("rounds select some of the devices, and would select others")
-	}
+	needed, _ := cfg.Sizes(len(r.Devices) - k)
 	traits := cfg.Traits()
-	switch traits.End {
-	case federation.EndsWithCharge, federation.EndsWithCount:
-		return nil, unknown("protocol %q: the rows do not record what ends a round", cfg.Protocol)
-	case federation.EndsWithResponses:
-		if traits.Late && !traits.WaitsForAll {
-			return nil, unknown("the server keeps late responses, which would arrive in other rounds")
-		}
-	}
 	w := &WhatIf{Removed: slices.Sorted(slices.Values(r.Slowest()[:k])), Protocol: cfg.Protocol}
 	out := make([]bool, len(r.Devices))
 	for _, client := range w.Removed {
@@ -93,6 +72,37 @@ func (r *Report) WithoutSlowest(k int) (*WhatIf, error) {
 			return 0, unknown("round %d would end with a response or a dropout that the rows do not record", x.Round)
 		}
 	})
+}
+
+// checkWithout reports why it is not known what the run would be without k devices.
+func (r *Report) checkWithout(k int) error {
+	n := len(r.Devices)
+	if k < 1 || k >= n {
+		return fmt.Errorf("%d devices cannot be left out: must be at least 1 and fewer than the %d of the run", k, n)
+	}
+	if err := r.checkIndependent(); err != nil {
+		return err
+	}
+	cfg := &r.Run.Settings.Federation
+	if cfg.Cost != federation.Physical {
+		return unknown("cost %q: the cost of work depends on the set of devices", cfg.Cost)
+	}
+	if err := checkRuled(r.Run); err != nil {
+		return err
+	}
+	_, selected := cfg.Sizes(n - k)
+	if _, all := cfg.Sizes(n); all != n || selected != n-k {
+		return unknown("rounds select some of the devices, and would select others")
+	}
+	switch traits := cfg.Traits(); traits.End {
+	case federation.EndsWithCharge, federation.EndsWithCount:
+		return unknown("protocol %q: the rows do not record what ends a round", cfg.Protocol)
+	case federation.EndsWithResponses:
+		if traits.Late && !traits.WaitsForAll {
+			return unknown("the server keeps late responses, which would arrive in other rounds")
+		}
+	}
+	return nil
 }
 
 // Deadline estimates the run with a deadline of s seconds. For protocol "wait-for-all"
@@ -142,6 +152,38 @@ func (r *Report) Deadline(s float64) (*WhatIf, error) {
 	})
 }
 
+// Unshared estimates the run with every transfer alone on its links.
+func (r *Report) Unshared() (*WhatIf, error) {
+	cfg := &r.Run.Settings.Federation
+	traits := cfg.Traits()
+	switch err := cmp.Or(r.checkTimeless(), checkRuled(r.Run)); {
+	case err != nil:
+		return nil, err
+	case !r.Run.Settings.Network.SharesLinks():
+		return nil, unknown("no link is shared: network.shared has none")
+	case traits.End != federation.EndsWithResponses:
+		return nil, unknown("protocol %q: responses do not end its rounds", cfg.Protocol)
+	case traits.Late && !traits.WaitsForAll:
+		return nil, unknown("the server keeps late responses, which would arrive in other rounds")
+	}
+	w := &WhatIf{Removed: []int{}, Unshared: true, Protocol: cfg.Protocol}
+	return r.recompute(w, func(x *RoundAnalysis, rows []results.DeviceRow) (float64, error) {
+		last, responses := 0.0, 0
+		for client := range rows {
+			if row := &rows[client]; row.Responses > 0 {
+				responses++
+				last = max(last, row.ResponseS-row.DownSharedS-row.UpSharedS)
+			}
+		}
+		if x.Cause != Response || responses < x.Selected {
+			return 0, unknown("round %d ended before all responses: others might come first", x.Round)
+		}
+		w.Responses += responses
+		w.Baseline += x.Taken
+		return last + x.Path.ServerS, nil
+	})
+}
+
 // checkRuled returns an error if only a driver or a plugin knows what ends a round.
 func checkRuled(run *scenario.RunSpec) error {
 	switch {
@@ -165,7 +207,7 @@ func checkDeadline(run *scenario.RunSpec) error {
 	case traits.FitsWork:
 		return unknown("with fit_work the amount of work depends on the deadline")
 	case cfg.Quantile > 0:
-		return unknown("deadline_quantile sets the deadline")
+		return unknown("protocol_options.quantile sets the deadline")
 	case traits.Late && !traits.WaitsForAll:
 		return unknown("the server keeps late responses, which would arrive in other rounds")
 	case cfg.ServerGFLOPS > 0 && run.Settings.Run.Outer > 1:
@@ -177,11 +219,17 @@ func checkDeadline(run *scenario.RunSpec) error {
 // checkIndependent returns an error if a change would also change response times: they
 // depend on the virtual time or on other devices.
 func (r *Report) checkIndependent() error {
+	if r.Run.Settings.Network.SharesLinks() {
+		return unknown("transfers share links, so their speed depends on other transfers")
+	}
+	return r.checkTimeless()
+}
+
+// checkTimeless is checkIndependent but for shared links.
+func (r *Report) checkTimeless() error {
 	s := &r.Run.Settings
 	runtime := s.Network.InForce()
 	switch {
-	case s.Network.SharesLinks():
-		return unknown("transfers share links, so their speed depends on other transfers")
 	case runtime.Polls():
 		return unknown("messages and responses wait for polls, whose times depend on the virtual time")
 	case s.Network.HubSize > 0:
@@ -192,6 +240,10 @@ func (r *Report) checkIndependent() error {
 		return unknown("[traces] depend on the virtual time")
 	case s.Devices.Model != "" || s.Network.Model != "":
 		return unknown("device and link models depend on the virtual time")
+	case s.Network.TimesOut():
+		return unknown("connections time out, and are opened again")
+	case s.Heated():
+		return unknown("devices carry heat from one round to the next")
 	case s.Faults.OutageShare > 0:
 		return unknown("outages depend on the virtual time")
 	case s.Devices.LowBattery > 0:

@@ -64,11 +64,14 @@ func (l *Ledger) Note(e federation.Entry) {
 		switch e.Activity {
 		case clients.Downlink:
 			row.BytesDown += e.Amount
+			row.DownSharedS += e.Shared.Seconds()
 		case clients.Compute:
 			row.FLOPs += e.Amount
 			row.OverheadS += float64((e.To - e.From).Seconds() * e.Overhead)
+			row.ThrottledS += e.Throttled.Seconds()
 		case clients.Uplink:
 			row.BytesUp += e.Amount
+			row.UpSharedS += e.Shared.Seconds()
 		}
 	case federation.AttemptStarted:
 		row.Attempts++
@@ -126,6 +129,7 @@ var outcomes = [...]results.Outcome{
 	clients.Canceled:          results.OutcomeLate,
 	clients.NoTime:            results.OutcomeNoTime,
 	clients.BatteryLow:        results.OutcomeLowBattery,
+	clients.TimedOut:          results.OutcomeTimedOut,
 }
 
 // outcome returns how the round ends for a device. An accepted update counts before a

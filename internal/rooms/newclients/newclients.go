@@ -27,6 +27,9 @@ func (t newTasks) Join(n *mtl.Newcomer, into []float64) algorithms.Joined {
 		copy(into, t.Model().W.Row(0))
 		return algorithms.Joined{Values: len(into)}
 	}
+	if t.problem.HasTrace() {
+		return t.trace(n, into)
+	}
 	center, strength, tied := t.problem.NewTask(t.Model().W)
 	if rows := len(n.Rows); rows > 0 && t.problem.Config.LossScaling != mtl.Mean {
 		strength /= float64(rows)
@@ -38,6 +41,21 @@ func (t newTasks) Join(n *mtl.Newcomer, into []float64) algorithms.Joined {
 	return joined
 }
 
+// trace is Join under the trace norm, for which a client is sent the models of all others. The minimum without rows, 0,
+// is no information.
+func (t newTasks) trace(n *mtl.Newcomer, into []float64) (joined algorithms.Joined) {
+	if len(n.Rows) == 0 {
+		return algorithms.Joined{Uninformed: true}
+	}
+	w, share := t.Model().W, 1.0
+	if t.problem.Config.LossScaling != mtl.Mean {
+		share = 1 / float64(len(n.Rows))
+	}
+	joined.Gap, joined.FLOPs = t.problem.NearTrace(n.Client, n.Rows, w, share, into)
+	joined.Values = w.Rows * w.Cols
+	return joined
+}
+
 // joining is a method whose new clients are evaluated with each of several numbers of rows. Figures are means over
 // data.Orders random orders of the rows, and then over the clients with test rows.
 type joining struct {
@@ -46,6 +64,7 @@ type joining struct {
 	problem  *mtl.Problem
 	pool     *algorithms.Pool
 	space    []joiningSpace // by worker
+	gaps     bool           // an iterative solver makes models
 }
 
 // joiningSpace is a worker's own space.
@@ -70,7 +89,8 @@ func add(s *algorithms.Setup, m *algorithms.Method) error {
 		m.About.Evaluated != algorithms.ByRun {
 		return nil
 	}
-	added := metrics(s.Problem.New.Rows)
+	gaps := m.About.MinimizesP && s.Problem.Tasks() == s.Problem.Clients() && s.Problem.HasTrace()
+	added := metrics(s.Problem.New.Rows, gaps)
 	if slices.Contains(m.About.Metrics, added[0]) { // it gives the answers of another run again
 		return nil
 	}
@@ -78,15 +98,17 @@ func add(s *algorithms.Setup, m *algorithms.Method) error {
 	want := "must be 0: " + m.About.Name + " has no model for a new client"
 	if !ok && m.About.MinimizesP {
 		of = newTasks{m.Algorithm, s.Problem}
-		ok = s.Problem.Tasks() < s.Problem.Clients() || s.Problem.HasNewTask() && s.Problem.Exact()
-		want += " but with data.pool, or a loss of one score and problem.regularizer \"independent\", or \"mean\" of " +
-			"one cluster; data.new_rows = [] sets them apart and does not evaluate them"
+		ok = s.Problem.Tasks() < s.Problem.Clients() || s.Problem.HasTrace() ||
+			s.Problem.HasNewTask() && s.Problem.Exact()
+		want += " but with data.pool, or a loss of one score and problem.regularizer \"independent\", " +
+			"\"probabilistic\" of convention \"authors\" or \"mean\" of one cluster; data.new_rows = [] sets them " +
+			"apart and does not evaluate them"
 	}
 	if !ok {
 		return fmt.Errorf("starting %s: %w", m.About.Name,
 			config.Problem{Key: "data.new_clients", Value: len(s.Problem.New.Train.Clients), Want: want})
 	}
-	j := &joining{Joining: of, reporter: m.Reporter, problem: s.Problem, pool: s.Pool,
+	j := &joining{Joining: of, reporter: m.Reporter, problem: s.Problem, pool: s.Pool, gaps: gaps,
 		space: make([]joiningSpace, s.Pool.Size())}
 	for i := range j.space {
 		j.space[i] = joiningSpace{gradient: s.Problem.NewGradient(), g: make([]float64, s.Problem.Values())}
@@ -104,12 +126,17 @@ const (
 	newShort  = "new_short_%d"  // clients that have fewer rows, and use all they have
 	newFLOPs  = "new_flops_%d"  // mean work of a client to get its model
 	newValues = "new_values_%d" // mean number of values that it is sent
+	newGap    = "new_gap_%d"    // largest relative gap of its model, where an iterative solver makes it
 )
 
 // metrics returns the metrics of new clients with such numbers of rows.
-func metrics(rows []int) (metrics []algorithms.NamedMetric) {
+func metrics(rows []int, gaps bool) (metrics []algorithms.NamedMetric) {
 	for _, n := range rows {
-		for _, name := range []string{newError, newWorst, newSpread, newShort, newFLOPs, newValues} {
+		names := []string{newError, newWorst, newSpread, newShort, newFLOPs, newValues}
+		if gaps {
+			names = append(names, newGap)
+		}
+		for _, name := range names {
 			metrics = append(metrics, algorithms.NamedMetric{Name: fmt.Sprintf(name, n), Better: "lower"})
 		}
 	}
@@ -133,9 +160,10 @@ func (j *joining) Evaluate() (e algorithms.Evaluation, err error) {
 	of := j.problem.New
 	clients := len(of.Train.Clients)
 	errors, work, sent := make([]float64, clients), make([]float64, clients), make([]float64, clients)
+	gaps := make([]float64, clients)
 	for _, n := range of.Rows {
 		j.pool.For(clients, func(client, worker int) {
-			errors[client], work[client], sent[client] = j.evaluate(client, n, &j.space[worker])
+			errors[client], work[client], sent[client], gaps[client] = j.evaluate(client, n, &j.space[worker])
 		})
 		short := 0
 		for k := range clients {
@@ -155,13 +183,16 @@ func (j *joining) Evaluate() (e algorithms.Evaluation, err error) {
 		add(newFLOPs, flops)
 		values, _, _ := summarize(sent)
 		add(newValues, values)
+		if j.gaps {
+			add(newGap, slices.Max(gaps))
+		}
 	}
 	return e, nil
 }
 
 // evaluate returns the mean error of a new client with so many rows on its test rows, the work and the values sent; the
 // error is NaN without test rows, or where nothing is known of the client.
-func (j *joining) evaluate(client, n int, space *joiningSpace) (miss, flops, values float64) {
+func (j *joining) evaluate(client, n int, space *joiningSpace) (miss, flops, values, gap float64) {
 	of := j.problem.New
 	newcomer := mtl.Newcomer{Client: &of.Train.Clients[client], Steps: of.Steps, Problem: j.problem,
 		Gradient: space.gradient, G: space.g}
@@ -174,13 +205,14 @@ func (j *joining) evaluate(client, n int, space *joiningSpace) (miss, flops, val
 		newcomer.Rows = drawn[:min(n, len(drawn))]
 		joined := j.Join(&newcomer, space.model)
 		if joined.Uninformed {
-			return math.NaN(), 0, 0
+			return math.NaN(), 0, 0, 0
 		}
 		miss += j.problem.ErrorOf(&of.Test.Clients[client], space.model) / float64(orders)
-		flops += joined.FLOPs / float64(orders)
+		flops += (joined.FLOPs + float64(of.Encoding*float64(len(newcomer.Rows)))) / float64(orders)
 		values += float64(joined.Values) / float64(orders)
+		gap = max(gap, joined.Gap)
 	}
-	return miss, flops, values
+	return miss, flops, values, gap
 }
 
 // summarize returns the mean of the numbers that are known, the mean of the largest tenth of them, and their standard

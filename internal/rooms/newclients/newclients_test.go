@@ -92,8 +92,27 @@ func TestNewClientsAreEvaluated(t *testing.T) {
 	expect.That(t, m.Reporter == nil, "new clients without numbers of rows are evaluated")
 
 	for _, name := range []string{"gossip", "mocha"} {
-		_, _, err = method(t, name, func(c *mtl.Config) { c.Regularizer = mtl.RegProbabilistic }, 0)
+		_, _, err = method(t, name, func(c *mtl.Config) { c.Regularizer = mtl.RegGraphical }, 0)
 		expect.That(t, err != nil && strings.Contains(err.Error(), "data.new_clients = 3: must be 0: "+name), "%v", err)
+	}
+}
+
+// Under the trace norm a new client is sent all models, and the gap of its own is known, also while these are 0.
+// Without rows nothing is known.
+func TestNewClientsUnderTheTraceNorm(t *testing.T) {
+	m, p, err := method(t, "mocha", func(c *mtl.Config) { c.Regularizer = mtl.RegProbabilistic }, 0, 3)
+	expect.NoError(t, err)
+	for h := range 3 {
+		got := values(t, m)
+		expect.That(t, math.IsNaN(got["new_error_0"]) && got["new_error_3"] >= 0 && got["new_error_3"] < 0.6, "%v", got)
+		expect.That(t, got["new_gap_3"] > -1e-6 && got["new_gap_3"] < 1e-3, "%v", got)
+		expect.That(t, got["new_values_3"] == float64(p.Tasks()*p.Values()) && got["new_flops_3"] > 0, "%v", got)
+		expect.Value(m.Begin())(t)
+		for k := range p.Clients() {
+			m.Solve(algorithms.Request{Device: k, Round: h, Steps: 50})
+			m.Commit(k, 1)
+		}
+		expect.Value(m.End())(t)
 	}
 }
 

@@ -61,6 +61,7 @@ func (cfg *Config) checkServer(c *config.Checker, f *federation.Config, run room
 	const so = " with [privacy]: "
 	c.Require(!traits.Continuous, "federation.protocol", f.Protocol,
 		"must be another"+so+"a private sum is one of a round")
+	c.Require(!traits.Asks, "federation.protocol", f.Protocol, "must be another"+so+"the cohort of a round is fixed")
 	c.Require(!traits.Weighs, "federation.protocol", f.Protocol, "must be another"+so+"every update counts the same")
 	c.Require(!traits.Late, "federation.late", f.Late, "must be \"drop\""+so+"a late update is of another cohort")
 	if cfg.Secure() {

@@ -65,8 +65,9 @@ func (s *Shared) follower() *follower {
 	d := s.Of.About
 	// A run has the abilities of the shared method that its log serves. That evaluates its model itself.
 	about := algorithms.Description{
-		Name: d.Name, Model: d.Model, Needs: d.Needs, MinimizesP: d.MinimizesP, Evaluated: algorithms.ByMethod,
-		Own: d.Own, Metrics: d.Metrics, Messages: d.Messages, Work: d.Work, Inspected: true,
+		Name: d.Name, Model: d.Model, Learns: d.Learns, Needs: d.Needs, MinimizesP: d.MinimizesP,
+		Evaluated: algorithms.ByMethod, Own: d.Own, Metrics: d.Metrics, Messages: d.Messages, Work: d.Work,
+		Inspected: true,
 	}
 	return &follower{Described: algorithms.Described{About: about}, answers: answers{reads: true}, of: s, round: -1}
 }

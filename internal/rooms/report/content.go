@@ -166,23 +166,8 @@ func (r *Report) Content() (list []part) {
 		}
 	}
 	add("left", "Clients", answer, r.leftBehind())
-	var axes []string
-	add("sweep", "Sweep", "", r.perExperiment("", func(i int, e *experimentPage) string {
-		swept := len(axes)
-		for _, a := range e.Swept.Axes {
-			if len(e.Swept.Measures) > 0 && a.Name != "method" {
-				axes = append(axes, a.Name)
-			}
-		}
-		if swept == len(axes) {
-			return ""
-		}
-		return chart("sweep", i)
-	}))
-	if n := len(list); n > 0 && list[n-1].ID == "sweep" {
-		slices.Sort(axes)
-		list[n-1].Answer = strings.Join(slices.Compact(axes), ", ")
-	}
+	sweeps, axes := r.sweeps()
+	add("sweep", "Sweep", axes, sweeps)
 	add("energy", "Energy", r.joules(), r.perExperiment("", func(i int, _ *experimentPage) string {
 		return chart("energy", i) + results.Sections{r.energy(i)}.HTML() + chart("against-energy", i)
 	}))
@@ -191,6 +176,25 @@ func (r *Report) Content() (list []part) {
 		add("runs", "Runs", fmt.Sprintf("%d, with their hashes", len(r.Runs)), results.Sections{r.runs()}.HTML())
 	}
 	return list
+}
+
+// sweeps returns the charts of swept experiments, and the names of their axes.
+func (r *Report) sweeps() (html, axes string) {
+	var names []string
+	html = r.perExperiment("", func(i int, e *experimentPage) string {
+		swept := len(names)
+		for _, a := range e.Swept.Axes {
+			if len(e.Swept.Measures) > 0 && a.Name != "method" {
+				names = append(names, a.Name)
+			}
+		}
+		if swept == len(names) {
+			return ""
+		}
+		return chart("sweep", i)
+	})
+	slices.Sort(names)
+	return html, strings.Join(slices.Compact(names), ", ")
 }
 
 // largest names the largest part of the time of each line of the first experiment: "compute 53 % of FedAvg".

@@ -77,7 +77,7 @@ func Of(dir string, found *rundir.Results) (*Report, error) {
 		return nil, err
 	}
 	m := &found.Manifest
-	summary := results.Summarize(found.Runs, m.Targets)
+	summary := into.Summarize(scenario, found.Runs)
 	r := &Report{Name: scenario.Name, State: m.State, Expected: experiment.Total(scenario.Experiments),
 		content: content{
 			Description: scenario.Description, Absent: m.Absent, Made: m, Scenario: string(found.Scenario),

@@ -66,6 +66,7 @@ type chromeEvent struct {
 	At    json.Number `json:"ts,omitempty"`  // microseconds
 	Long  json.Number `json:"dur,omitempty"` // likewise
 	Scope string      `json:"s,omitempty"`   // of an instant: "t", its track
+	Color string      `json:"cname,omitempty"`
 	Args  args        `json:"args"`
 }
 
@@ -82,6 +83,8 @@ type args struct {
 	FLOPs   *float64    `json:"FLOPs,omitempty"`
 	// Overhead is the seconds that are not FLOPs at the device's rate.
 	Overhead float64 `json:"overhead_s,omitempty"`
+	// Throttled is the seconds at less than the usual speed.
+	Throttled float64 `json:"throttled_s,omitempty"`
 }
 
 // chrome writes events. It keeps the first error.
@@ -153,6 +156,9 @@ func (it *Item) event() chromeEvent {
 	case Compute:
 		e.Args.FLOPs = &it.Amount
 		e.Args.Overhead = float64((it.To - it.From).Seconds() * it.Overhead)
+		if e.Args.Throttled = it.Throttled.Seconds(); it.Throttled > 0 {
+			e.Color = "terrible" // red in viewers
+		}
 	case Download, Upload:
 		e.Args.Bytes = &it.Amount
 	}

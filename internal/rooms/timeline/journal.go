@@ -208,6 +208,9 @@ func (jo *Journal) device(s *state, e federation.Entry) {
 // span adds an activity of a device. A span that is cut continues, and is added when it
 // ends, or with the range; waiting is added by parts, since it ends with the round.
 func (jo *Journal) span(s *state, e federation.Entry) {
+	if s.cut.Cut {
+		e.Throttled += s.cut.Throttled
+	}
 	s.cut = federation.Entry{}
 	if e.Cut {
 		s.cut = e
@@ -218,7 +221,7 @@ func (jo *Journal) span(s *state, e federation.Entry) {
 	case e.Cut:
 	case working:
 		jo.add(Item{Kind: what, Device: s.device, Round: e.Round, From: e.Began, To: e.To, Amount: e.Amount,
-			Overhead: e.Overhead})
+			Overhead: e.Overhead, Throttled: e.Throttled})
 	default:
 		jo.unreachable(s, e)
 	}

@@ -26,16 +26,17 @@ type Timeline struct {
 
 // Item is a slice of a track, or something that happens at an instant.
 type Item struct {
-	Kind     Kind
-	Why      clients.Reason // the reason of a Failure and of an Attempt that failed; 0 otherwise
-	Lost     bool           // the server could not unmask the sum of the updates of the Round
-	Open     bool           // the Attempt, or the slice of one, was under way when the run ended
-	Device   int32          // the number of the device; engine.Server for Round and Update
-	Round    int32          // the round in which the item ends
-	Try      int32          // the number of the Attempt of its device in the round, from 1 on
-	From, To engine.Time    // the same instant for an item without length
-	Overhead float64        // of a Compute: the share of its time that is not FLOPs at the device's rate
-	Amount   float64        // bytes, FLOPs, or coordinate steps of an Attempt, unless Open; the share of a Level
+	Kind      Kind
+	Why       clients.Reason // the reason of a Failure and of an Attempt that failed; 0 otherwise
+	Lost      bool           // the server could not unmask the sum of the updates of the Round
+	Open      bool           // the Attempt, or the slice of one, was under way when the run ended
+	Device    int32          // the number of the device; engine.Server for Round and Update
+	Round     int32          // the round in which the item ends
+	Try       int32          // the number of the Attempt of its device in the round, from 1 on
+	From, To  engine.Time    // the same instant for an item without length
+	Overhead  float64        // of a Compute: the share of its time that is not FLOPs at the device's rate
+	Throttled engine.Time    // of a Compute: the part of its time at less than the usual speed
+	Amount    float64        // bytes, FLOPs, or coordinate steps of an Attempt, unless Open; the share of a Level
 }
 
 // Kind is the kind of an item.

@@ -52,6 +52,10 @@ func (c *Config) Load() ([]*Set, error) {
 			return nil,
 				fmt.Errorf("%s: has %v, of places and not of devices: name the file in energy.grid", file, GridGPerKWh)
 		}
+		if s.kinds.Has(Share) {
+			return nil, fmt.Errorf("%s: has %v, of shared links and not of devices: name the file in "+
+				"network.shared.capacity", file, Share)
+		}
 		for _, k := range AllKinds() {
 			again := have.Has(k) || k == Available && c.Availability.Generated()
 			if s.kinds.Has(k) && again {

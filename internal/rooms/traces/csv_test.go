@@ -122,7 +122,8 @@ func TestBadCSV(t *testing.T) {
 		{head + "a,1e10,available,1\n", `x.csv:2:3: time_s = "1e10": must be below 9223372036 s, 292 years`},
 		{head + "a,NaN,available,1\n", `x.csv:2:3: time_s = "NaN": must be a number of seconds`},
 		{head + "a,0,avialable,1\n", `x.csv:2:5: kind = "avialable": must be one of available, charging, ` +
-			`battery_level, down_mbps, up_mbps, speed, grid_g_per_kwh, end (did you mean available?)`},
+			`battery_level, down_mbps, up_mbps, speed, grid_g_per_kwh, share, rtt_ms, loss, end ` +
+			`(did you mean available?)`},
 		{head + "a,5,available,1\n", "x.csv:2:3: available begins at 5 s: the first row of a kind must be at time 0"},
 		{head + "a,0,available,1\na,0,available,0\n", "x.csv:3:3: available has two rows at 0 s: must have one"},
 		{head + "a,0,available,1\na,7,available,0\na,6,available,1\n",

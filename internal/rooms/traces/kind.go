@@ -17,11 +17,14 @@ const (
 	UpMbps                   // up_mbps: rate from the device to the server, 10^6 bit/s
 	Speed                    // speed: factor of the rate of the processor
 	GridGPerKWh              // grid_g_per_kwh: carbon intensity of the grid of a place, g CO2e per kWh
+	Share                    // share: share of its capacity that is left to a shared link
+	RTTms                    // rtt_ms: round trip time in milliseconds
+	Loss                     // loss: probability that a transfer does not arrive
 	kinds
 )
 
 var kindNames = [kinds]string{"available", "charging", "battery_level", "down_mbps", "up_mbps", "speed",
-	"grid_g_per_kwh"}
+	"grid_g_per_kwh", "share", "rtt_ms", "loss"}
 
 // AllKinds returns every kind, in order.
 func AllKinds() []Kind {
@@ -46,6 +49,8 @@ func (k Kind) Binary() bool { return k == Available || k == Charging }
 // maxValue limits rates and speeds, so that sums over a trace do not overflow.
 const maxValue = 1e12
 
+const maxRTTms = 1e9 // as network.rtt_ms
+
 // refuse returns why a value of the kind is invalid, or "".
 func (k Kind) refuse(v float64) string {
 	switch {
@@ -53,6 +58,10 @@ func (k Kind) refuse(v float64) string {
 		return "must be 0 (off) or 1 (on)"
 	case k == BatteryLevel && !(v >= 0 && v <= 1):
 		return "must be in [0, 1], a share of full"
+	case (k == Share || k == Loss) && !(v >= 0 && v <= 1):
+		return "must be in [0, 1]"
+	case k == RTTms && !(v >= 0 && v <= maxRTTms):
+		return "must be in [0, 1e9]"
 	case !(v >= 0 && v <= maxValue):
 		return "must be in [0, 1e12]"
 	default:
@@ -61,7 +70,7 @@ func (k Kind) refuse(v float64) string {
 }
 
 // Kinds is a set of kinds.
-type Kinds uint8
+type Kinds uint16
 
 // Has reports whether k is in the set.
 func (ki Kinds) Has(k Kind) bool { return ki>>k&1 == 1 }

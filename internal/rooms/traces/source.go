@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fedsim/engine"
+	"fedsim/network"
 )
 
 // Source returns the behavior of devices over time. Devices count from 0. Times must not
@@ -115,6 +116,20 @@ func (c *Combined) rate(k Kind, device int, usual float64, at engine.Time) (mbps
 // HasRates reports whether Downlink or Uplink may differ from the usual rate.
 func (c *Combined) HasRates() bool {
 	return c.fading != nil || c.of[DownMbps] != nil || c.of[UpMbps] != nil
+}
+
+// HasChannel reports whether Channel may differ from the usual values.
+func (c *Combined) HasChannel() bool { return c.of[RTTms] != nil || c.of[Loss] != nil }
+
+// Channel implements network.Channel: the values of traces, or the usual ones.
+func (c *Combined) Channel(device int, _ network.Direction, rttMs, loss float64, at engine.Time) (rtt, lost float64) {
+	if c.of[RTTms] != nil {
+		rttMs, _ = c.Lookup(RTTms, device, at)
+	}
+	if c.of[Loss] != nil {
+		loss, _ = c.Lookup(Loss, device, at)
+	}
+	return rttMs, loss
 }
 
 // Speed implements devices.Speed. [Speed] must be among the kinds.

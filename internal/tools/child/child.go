@@ -37,6 +37,7 @@ type Config struct {
 	Stderr  io.Writer // receives its standard error, one Write for each line; nil: dropped
 	Prefix  string    // the start of each line of Stderr
 	MaxLine int       // most bytes of a response; 0: MaxLine
+	Ahead   int       // how many requests are written before the program has answered the one before them
 }
 
 // Process is a running program. Its methods may be called from several goroutines.
@@ -44,17 +45,20 @@ type Process struct {
 	cmd                   *exec.Cmd
 	maxLine               int
 	stdin, stdout, stderr *os.File
-	turn                  chan struct{} // held by the AskInTurn that is under way, which alone reads output
+	places                chan struct{} // of requests under way; the first of them alone reads output
 	output                *output       // standard output
-	line                  []byte        // of the request
+	writing               chan struct{} // held while a request is written
+	line                  []byte        // of the request that is written
 	exited                chan struct{} // the program has exited and the rest of its group is killed
 	heard                 chan struct{} // standard error has ended
 	ended                 chan struct{} // both, and its pipe and that of standard input are closed
 	tail                  tail          // the last lines of standard error
 
 	mu      sync.Mutex
-	asked   int  // number of requests so far
-	pending bool // the last of them is under way
+	asked   int           // number of requests so far
+	waits   int           // how many of them are under way
+	turn    int           // the number of the first of them; 0: none
+	last    chan struct{} // closed when the last of them has its response; nil: there was none
 	closing bool
 	fault   error
 	watched context.Context // whose end ends requests
@@ -68,7 +72,8 @@ func Start(c Config) (*Process, error) {
 	}
 	p := &Process{
 		maxLine: c.MaxLine,
-		turn:    make(chan struct{}, 1),
+		places:  make(chan struct{}, 1+c.Ahead),
+		writing: make(chan struct{}, 1),
 		exited:  make(chan struct{}),
 		heard:   make(chan struct{}),
 		ended:   make(chan struct{}),
@@ -141,9 +146,10 @@ func (p *Process) run(started chan<- error) {
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // AskInTurn writes a request, which must have no line break, and returns the response without
-// its line break. The caller owns the response. Other callers wait: began is called when they
-// have their responses and the request is about to be written. If there is no response within
-// timeout (0: no limit) or ctx ends, the program is killed. Every error except that of ctx
+// its line break. The caller owns the response. Responses come in the order of requests, of which
+// 1 + Ahead are under way at most; other callers wait. began is called when those before have their
+// responses. If there is no response within timeout of that (0: no limit) or ctx ends, which must be the same for
+// requests at the same time, the program is killed. Every error except that of ctx
 // before the request is final: the program is killed, and each later call returns the same
 // error, which is an *[ExitError], *[TimeoutError], *[LineError], *[UnaskedError] or that of ctx.
 func (p *Process) AskInTurn(ctx context.Context, request []byte, timeout time.Duration, began func()) ([]byte, error) {
@@ -151,45 +157,70 @@ func (p *Process) AskInTurn(ctx context.Context, request []byte, timeout time.Du
 		return nil, errors.New("the request has a line break")
 	}
 	select {
-	case p.turn <- struct{}{}:
+	case p.places <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	defer func() { <-p.turn }()
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
-	}
-	p.mu.Lock()
-	if err := p.fault; err != nil || p.closing {
-		p.mu.Unlock()
-		if err == nil {
-			err = errors.New("is closed")
-		}
+	defer func() { <-p.places }()
+	p.writing <- struct{}{}
+	before, answered, turn, err := p.enter(ctx)
+	if err != nil {
+		<-p.writing
 		return nil, err
 	}
-	p.asked++
-	p.pending = true
-	turn := p.asked
-	p.watch(ctx)
+	defer close(answered)
+	sent := p.send(request)
+	if before != nil {
+		<-before
+	}
+	p.mu.Lock()
+	p.turn = turn
 	p.mu.Unlock()
 	began()
 	if timeout > 0 {
 		defer time.AfterFunc(timeout, func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if p.asked == turn && p.pending {
+			if p.turn == turn {
 				p.failLocked(&TimeoutError{After: timeout, Stderr: p.tail.lines()})
 			}
 		}).Stop()
 	}
-	response, answered := p.exchange(request)
+	response, err := p.receive(sent)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.pending = false
-	if !answered {
+	p.turn = 0
+	p.waits--
+	if err != nil || p.fault != nil && cap(p.places) > 1 { // this may be the response to another request
 		return nil, p.fault
 	}
 	return response, nil
+}
+
+// enter makes a request the last one under way: before is closed when the one before it has its response (nil: there
+// was none), and the caller closes answered when this one has.
+func (p *Process) enter(ctx context.Context) (before, answered chan struct{}, turn int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return nil, nil, 0, context.Cause(ctx)
+	case p.fault != nil:
+		return nil, nil, 0, p.fault
+	case p.closing:
+		return nil, nil, 0, errors.New("is closed")
+	}
+	if p.waits == 0 { // nobody reads
+		if line := p.output.early(); line != nil {
+			p.failLocked(&UnaskedError{Line: start(line)})
+			return nil, nil, 0, p.fault
+		}
+	}
+	p.asked++
+	p.waits++
+	p.watch(ctx)
+	before, p.last = p.last, make(chan struct{})
+	return before, p.last, p.asked, nil
 }
 
 // watch makes the end of a context the end of the request that is then under way.
@@ -204,7 +235,7 @@ func (p *Process) watch(ctx context.Context) {
 	p.unwatch = context.AfterFunc(ctx, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.watched == ctx && p.pending {
+		if p.watched == ctx && p.waits > 0 {
 			p.failLocked(context.Cause(ctx))
 		}
 	})
@@ -213,41 +244,41 @@ func (p *Process) watch(ctx context.Context) {
 // mostShort is the most bytes of a request that a pipe takes whole, although nobody reads it.
 const mostShort = 4 << 10
 
-// exchange writes a request and reads the response. Without one the process has a fault.
-func (p *Process) exchange(request []byte) (response []byte, answered bool) {
-	if line := p.output.early(); line != nil {
-		p.fail(&UnaskedError{Line: start(line)})
-		return nil, false
-	}
-	began := time.Now()
+// send writes a request, and returns a channel that is closed when it is written. The reading finds the reason if the
+// program has exited.
+func (p *Process) send(request []byte) (sent chan struct{}) {
 	p.line = append(append(p.line[:0], request...), '\n')
-	sent := make(chan struct{})
-	if len(p.line) <= mostShort {
-		p.send()
+	sent = make(chan struct{})
+	write := func() {
+		if _, err := p.stdin.Write(p.line); err != nil && !p.within(p.exited, drain) {
+			p.fail(fmt.Errorf("closed its standard input: %w", err))
+		}
+		<-p.writing
 		close(sent)
-	} else { // the response is read meanwhile, so that both sides can write more than a pipe holds
-		go func() {
-			p.send()
-			close(sent)
-		}()
 	}
-	line, err := p.output.line(p.maxLine)
-	if err != nil {
-		p.ends(line, err)
+	if len(p.line) <= mostShort {
+		write()
+	} else { // responses are read meanwhile, so that both sides can write more than a pipe holds
+		go write()
 	}
-	<-sent
-	if err == nil && p.output.more() {
-		p.fail(&UnaskedError{})
-	}
-	p.output.took(time.Since(began))
-	return line, err == nil
+	return sent
 }
 
-// send writes the line of a request. The reading finds the reason if the program has exited.
-func (p *Process) send() {
-	if _, err := p.stdin.Write(p.line); err != nil && !p.within(p.exited, drain) {
-		p.fail(fmt.Errorf("closed its standard input: %w", err))
+// receive reads the response to the first request under way, once it is sent. With an error the process has a fault.
+func (p *Process) receive(sent chan struct{}) (response []byte, err error) {
+	began := time.Now()
+	response, err = p.output.line(p.maxLine)
+	if err != nil {
+		p.ends(response, err)
 	}
+	<-sent
+	p.output.took(time.Since(began))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil && p.waits == 1 && p.output.more() { // there is no request that the rest may answer
+		p.failLocked(&UnaskedError{})
+	}
+	return response, err
 }
 
 // fail makes err the error of the process, unless it has one, and kills the program.
@@ -304,11 +335,8 @@ func (p *Process) Close(grace time.Duration) error {
 	p.mu.Unlock()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
-	select {
-	case p.turn <- struct{}{}:
-		<-p.turn
+	if p.idle(timer.C) {
 		go func() { _, _ = io.Copy(io.Discard, p.stdout) }() // its farewell does no harm
-	case <-timer.C:
 	}
 	_ = p.stdin.Close()
 	stuck := !p.within(p.exited, grace)
@@ -328,4 +356,17 @@ func (p *Process) Close(grace time.Duration) error {
 	default:
 		return exitError(p.cmd.ProcessState, "", p.tail.lines())
 	}
+}
+
+// idle waits until no request is under way, or for the end of a time: then it returns false. No request follows.
+func (p *Process) idle(end <-chan time.Time) bool {
+	for range cap(p.places) {
+		select {
+		case p.places <- struct{}{}:
+			defer func() { <-p.places }()
+		case <-end:
+			return false
+		}
+	}
+	return true
 }

@@ -39,6 +39,16 @@ var roles = map[string]func(*bufio.Reader){
 	"echo": func(in *bufio.Reader) {
 		_, _ = io.Copy(os.Stdout, in)
 	},
+	"in pairs": func(in *bufio.Reader) {
+		for {
+			first, _ := in.ReadString('\n')
+			second, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			fmt.Print(first + second)
+		}
+	},
 	"identity": func(in *bufio.Reader) {
 		for {
 			if _, err := in.ReadString('\n'); err != nil {
@@ -241,6 +251,36 @@ func TestAsk(t *testing.T) {
 	if err := p.Close(time.Minute); err != nil {
 		t.Error(err)
 	}
+}
+
+// The second request is written before the program has answered the first, and each caller has its own response.
+func TestAskAhead(t *testing.T) {
+	ahead := func(c *Config) { c.Ahead = 1 }
+	p := launch(t, "in pairs", ahead) // it answers two requests at a time
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			request := fmt.Sprint(i, strings.Repeat(" long", i%2<<12))
+			response, err := p.AskInTurn(t.Context(), []byte(request), time.Minute, noTurn)
+			same := err == nil && string(response) == request
+			expect.That(t, same, "%d bytes for %.9s, %v", len(response), request, err)
+		})
+	}
+	all.Wait()
+
+	p = launch(t, "twice", ahead) // a line too many might be the response to the next request
+	response, err := p.AskInTurn(t.Context(), []byte("x"), 0, noTurn)
+	_, ok := errors.AsType[*UnaskedError](err)
+	expect.That(t, ok, "response %q, error %v", response, err)
+
+	p = launch(t, "hang", ahead) // the time of a request begins when the one before it is answered
+	errs := make([]error, 2)
+	for i := range errs {
+		all.Go(func() { _, errs[i] = p.AskInTurn(t.Context(), []byte("x"), 50*time.Millisecond, noTurn) })
+	}
+	all.Wait()
+	_, ok = errors.AsType[*TimeoutError](errs[0])
+	expect.That(t, ok && errs[0] == errs[1], "errors %v and %v", errs[0], errs[1])
 }
 
 func TestProgramsHaveTheirOwnGroupAndEnvironment(t *testing.T) {

@@ -22,7 +22,16 @@ type Config struct {
 	CellDownMbps float64 `toml:"cell_down_mbps" absent:"0: unlimited"`
 	// capacity of each cell's link from its devices, in 10^6 bit/s
 	CellUpMbps float64 `toml:"cell_up_mbps" absent:"0: unlimited"`
+	// what the devices of a cell share equally in each direction: "bits" of its capacity, or
+	// "airtime": each of n that transfer has 1/n of the rate of its own link
+	CellShare string `toml:"cell_share"`
 }
+
+// The values of Config.CellShare; empty: Bits.
+const (
+	Bits    = "bits"
+	Airtime = "airtime"
+)
 
 const (
 	maxMbps  = 1e9     // also the limit of a device's rate
@@ -39,6 +48,16 @@ func (cfg *Config) Validate(c *config.Checker) {
 	capacity("cell_down_mbps", cfg.CellDownMbps)
 	capacity("cell_up_mbps", cfg.CellUpMbps)
 	c.Require(cfg.Cells >= 0 && cfg.Cells <= maxCells, "cells", cfg.Cells, "must be in [0, 16777216]")
+	c.OneOfOrEmpty("cell_share", cfg.CellShare, Bits, Airtime)
+	if cfg.CellShare == Airtime {
+		c.Require(cfg.Cells > 0, "cell_share", cfg.CellShare, "needs cells")
+		for i, key := range [...]string{"server_down_mbps", "server_up_mbps", "cell_down_mbps", "cell_up_mbps"} {
+			mbps := [...]float64{cfg.ServerDownMbps, cfg.ServerUpMbps, cfg.CellDownMbps, cfg.CellUpMbps}[i]
+			c.Require(mbps == 0, key, mbps,
+				"must be left out with cell_share = \"airtime\": a cell carries what its devices' own rates say")
+		}
+		return
+	}
 	if cfg.Cells == 0 {
 		c.Require(cfg.CellDownMbps == 0, "cell_down_mbps", cfg.CellDownMbps, "needs cells to be positive")
 		c.Require(cfg.CellUpMbps == 0, "cell_up_mbps", cfg.CellUpMbps, "needs cells to be positive")
@@ -50,11 +69,16 @@ func (cfg *Config) Validate(c *config.Checker) {
 
 // SharesLinks reports whether transfers share any link.
 func (cfg *Config) SharesLinks() bool {
-	return cfg.ServerDownMbps > 0 || cfg.ServerUpMbps > 0 || cfg.CellDownMbps > 0 || cfg.CellUpMbps > 0
+	return cfg.SharesAirtime() || cfg.ServerDownMbps > 0 || cfg.ServerUpMbps > 0 || cfg.CellDownMbps > 0 ||
+		cfg.CellUpMbps > 0
 }
 
+// SharesAirtime reports whether cells share airtime.
+func (cfg *Config) SharesAirtime() bool { return cfg.CellShare == Airtime && cfg.Cells > 0 }
+
 // Trees returns the shared links of downloads and of uploads for devices 0..devices-1.
-// The configuration must be valid.
+// The configuration must be valid. A cell of airtime has a capacity of 1: its flows are of bytes
+// divided by the rate of their device's link, at an own rate of 1.
 func (cfg *Config) Trees(devices int) (down, up Tree) {
 	down.ServerMbps, up.ServerMbps = cfg.ServerDownMbps, cfg.ServerUpMbps
 	if cfg.Cells == 0 {
@@ -65,6 +89,10 @@ func (cfg *Config) Trees(devices int) (down, up Tree) {
 		cellOf[device] = int32(device % cfg.Cells)
 	}
 	cells := func(mbps float64) []float64 { return slices.Repeat([]float64{mbps}, cfg.Cells) }
+	if cfg.SharesAirtime() {
+		down.CellMbps, down.CellOf, up.CellMbps, up.CellOf = cells(1), cellOf, cells(1), cellOf
+		return down, up
+	}
 	if cfg.CellDownMbps > 0 {
 		down.CellMbps, down.CellOf = cells(cfg.CellDownMbps), cellOf
 	}

@@ -29,6 +29,11 @@ func TestValidate(t *testing.T) {
 			"network.shared.cell_down_mbps = 1: needs cells to be positive",
 			"network.shared.cell_up_mbps = 2: needs cells to be positive",
 		}},
+		{Config{Cells: 2, CellShare: Airtime}, nil},
+		{Config{CellShare: Airtime, ServerUpMbps: 1}, []string{
+			`network.shared.cell_share = "airtime": needs cells`, "network.shared.server_up_mbps = 1: must be left " +
+				"out with cell_share = \"airtime\": a cell carries what its devices' own rates say",
+		}},
 		{Config{Cells: 2},
 			[]string{"network.shared.cells = 2: needs cell_down_mbps or cell_up_mbps: cells without limit are none"}},
 	} {
@@ -50,6 +55,11 @@ func TestTrees(t *testing.T) {
 	expect.That(t, diff == "", "down (-want +got):\n%s", diff)
 	diff = cmp.Diff(Tree{ServerMbps: 50, CellMbps: []float64{5, 5}, CellOf: []int32{0, 1, 0, 1, 0}}, up)
 	expect.That(t, diff == "", "up (-want +got):\n%s", diff)
+	air := Config{Cells: 2, CellShare: Airtime}
+	down, up = air.Trees(3)
+	diff = cmp.Diff([2]Tree{{CellMbps: []float64{1, 1}, CellOf: []int32{0, 1, 0}},
+		{CellMbps: []float64{1, 1}, CellOf: []int32{0, 1, 0}}}, [2]Tree{down, up})
+	expect.That(t, diff == "" && air.SharesLinks(), "airtime (-want +got):\n%s", diff)
 	f.CellDownMbps = 7
 	if down, _ := f.Trees(1); down.CellMbps[1] != 7 {
 		t.Errorf("down %+v, want cells of 7 Mbps", down)

@@ -158,11 +158,38 @@ func (s *FairShare) SetServer(now engine.Time, mbps float64) {
 	s.capacity, s.resized = capacity(mbps), true
 }
 
+// StopServer leaves the server's access link no capacity, which 0 in SetServer does not say.
+func (s *FairShare) StopServer(now engine.Time) {
+	s.move(now)
+	s.capacity, s.resized = 0, true
+}
+
 // SetCell sets the capacity of a cell, in 10^6 bit/s; 0: unlimited.
 func (s *FairShare) SetCell(now engine.Time, c int, mbps float64) {
 	s.move(now)
 	s.cells[c+1].capacity = capacity(mbps)
 	s.touch(int32(c + 1))
+}
+
+// StopCell leaves a cell no capacity.
+func (s *FairShare) StopCell(now engine.Time, c int) {
+	s.move(now)
+	s.cells[c+1].capacity = 0
+	s.touch(int32(c + 1))
+}
+
+// Moved returns the bytes that the flow of a device, which must have one, has transferred.
+func (s *FairShare) Moved(now engine.Time, device int) (bytes float64) {
+	s.move(now)
+	f := &s.flows[device]
+	switch {
+	case f.class == over:
+		return f.units / unitsPerByte
+	case f.class < 0:
+		return 0
+	}
+	left := s.flowsDue[device].key.minus(s.reading(f.class))
+	return (f.units - min(max(left, 0), f.units)) / unitsPerByte
 }
 
 // Begin starts a flow of some bytes from or to a device. The flow takes part in sharing

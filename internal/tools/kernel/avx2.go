@@ -40,6 +40,15 @@ func dotAhead(x, u []float64, near, far *float64) float64 {
 	return dotAheadAVX2(unsafe.SliceData(x), unsafe.SliceData(u), len(x), near, far)
 }
 
+func dots(x []float64, stride int, rows []int32, u, z []float64) {
+	if !avx2 || len(z) == 0 {
+		scalarDots(x, stride, rows, u, z)
+		return
+	}
+	dotsAVX2(unsafe.SliceData(x), stride, unsafe.SliceData(rows), len(z),
+		unsafe.SliceData(u), len(u), unsafe.SliceData(z))
+}
+
 func axpy(a float64, x, y []float64) {
 	if !avx2 {
 		scalarAxpy(a, x, y)
@@ -124,6 +133,15 @@ func dotAhead32(x []float32, u []float64, near, far *float32) float64 {
 		near = unsafe.SliceData(x)
 	}
 	return dotAhead32AVX2(unsafe.SliceData(x), unsafe.SliceData(u), len(x), near, far)
+}
+
+func dots32(x []float32, stride int, rows []int32, u, z []float64) {
+	if !avx2 || len(z) == 0 {
+		scalarDots(x, stride, rows, u, z)
+		return
+	}
+	dots32AVX2(unsafe.SliceData(x), stride, unsafe.SliceData(rows), len(z),
+		unsafe.SliceData(u), len(u), unsafe.SliceData(z))
 }
 
 func axpy32(a float64, x []float32, u []float64) {

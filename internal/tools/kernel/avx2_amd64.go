@@ -14,6 +14,11 @@ func dotAVX2(x *float64, y *float64, n int) float64
 //go:noescape
 func dotAheadAVX2(x *float64, y *float64, n int, near *float64, far *float64) float64
 
+// dotsAVX2 sets z[k] to the canonical sum of the products of n elements of y and of row rows[k] of x, or row k if rows is nil, for k < count. Rows begin stride elements apart.
+//
+//go:noescape
+func dotsAVX2(x *float64, stride int, rows *int32, count int, y *float64, n int, z *float64)
+
 // axpyAVX2 adds a*x[i] to y[i] for i < n.
 //
 //go:noescape
@@ -183,6 +188,11 @@ func dot32AVX2(x *float32, y *float64, n int) float64
 //
 //go:noescape
 func dotAhead32AVX2(x *float32, y *float64, n int, near *float32, far *float32) float64
+
+// dots32AVX2 sets z[k] to the canonical sum of the products of n elements of y and of row rows[k] of x, or row k if rows is nil, for k < count. Rows begin stride elements apart.
+//
+//go:noescape
+func dots32AVX2(x *float32, stride int, rows *int32, count int, y *float64, n int, z *float64)
 
 // axpy32AVX2 adds a*x[i] to y[i] for i < n.
 //

@@ -8,12 +8,12 @@
 // Requires: AVX, SSE2
 TEXT ·dotAVX2(SB), NOSPLIT, $0-32
 	XORQ   AX, AX
-	MOVQ   x+0(FP), CX
-	MOVQ   y+8(FP), DX
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
+	MOVQ   x+0(FP), CX
+	MOVQ   y+8(FP), DX
 	MOVQ   n+16(FP), BX
 	MOVQ   BX, SI
 	SHRQ   $0x04, SI
@@ -160,26 +160,26 @@ done:
 // Requires: AVX, MMX+, SSE2
 TEXT ·dotAheadAVX2(SB), NOSPLIT, $0-48
 	XORQ   AX, AX
-	MOVQ   x+0(FP), CX
-	MOVQ   y+8(FP), DX
-	MOVQ   near+24(FP), BX
-	MOVQ   far+32(FP), SI
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
-	MOVQ   n+16(FP), DI
-	MOVQ   DI, R8
+	MOVQ   x+0(FP), CX
+	MOVQ   y+8(FP), DX
+	MOVQ   n+16(FP), BX
+	MOVQ   near+24(FP), SI
+	MOVQ   far+32(FP), DI
+	MOVQ   BX, R8
 	SHRQ   $0x04, R8
 	JZ     rest
-	TESTQ  SI, SI
+	TESTQ  DI, DI
 	JZ     block
 
 blockfar:
-	PREFETCHT0 (BX)(AX*8)
-	PREFETCHT1 (SI)(AX*8)
-	PREFETCHT0 64(BX)(AX*8)
-	PREFETCHT1 64(SI)(AX*8)
+	PREFETCHT0 (SI)(AX*8)
+	PREFETCHT1 (DI)(AX*8)
+	PREFETCHT0 64(SI)(AX*8)
+	PREFETCHT1 64(DI)(AX*8)
 	VMOVUPD    (DX)(AX*8), Y4
 	VMULPD     (CX)(AX*8), Y4, Y4
 	VADDPD     Y4, Y0, Y0
@@ -198,8 +198,8 @@ blockfar:
 	JMP        rest
 
 block:
-	PREFETCHT0 (BX)(AX*8)
-	PREFETCHT0 64(BX)(AX*8)
+	PREFETCHT0 (SI)(AX*8)
+	PREFETCHT0 64(SI)(AX*8)
 	VMOVUPD    (DX)(AX*8), Y4
 	VMULPD     (CX)(AX*8), Y4, Y4
 	VADDPD     Y4, Y0, Y0
@@ -217,31 +217,31 @@ block:
 	JNZ        block
 
 rest:
-	ANDQ        $0x0f, DI
+	ANDQ        $0x0f, BX
 	JZ          done
-	PREFETCHT0  (BX)(AX*8)
-	PREFETCHT0  64(BX)(AX*8)
-	CMPQ        DI, $0x04
+	PREFETCHT0  (SI)(AX*8)
+	PREFETCHT0  64(SI)(AX*8)
+	CMPQ        BX, $0x04
 	JLT         tail0
 	VMOVUPD     (DX)(AX*8), Y4
 	VMULPD      (CX)(AX*8), Y4, Y4
 	VADDPD      Y4, Y0, Y0
-	CMPQ        DI, $0x08
+	CMPQ        BX, $0x08
 	JLT         tail1
 	VMOVUPD     32(DX)(AX*8), Y4
 	VMULPD      32(CX)(AX*8), Y4, Y4
 	VADDPD      Y4, Y1, Y1
-	CMPQ        DI, $0x0c
+	CMPQ        BX, $0x0c
 	JLT         tail2
 	VMOVUPD     64(DX)(AX*8), Y4
 	VMULPD      64(CX)(AX*8), Y4, Y4
 	VADDPD      Y4, Y2, Y2
-	TESTQ       $0x00000002, DI
+	TESTQ       $0x00000002, BX
 	JZ          tail3one
 	VMOVUPD     96(DX)(AX*8), X5
 	VMULPD      96(CX)(AX*8), X5, X5
 	VADDPD      Y5, Y3, Y3
-	TESTQ       $0x00000001, DI
+	TESTQ       $0x00000001, BX
 	JZ          done
 	VMOVSD      112(DX)(AX*8), X4
 	VMULSD      112(CX)(AX*8), X4, X4
@@ -251,7 +251,7 @@ rest:
 	JMP         done
 
 tail3one:
-	TESTQ  $0x00000001, DI
+	TESTQ  $0x00000001, BX
 	JZ     done
 	VMOVSD 96(DX)(AX*8), X5
 	VMULSD 96(CX)(AX*8), X5, X5
@@ -259,12 +259,12 @@ tail3one:
 	JMP    done
 
 tail2:
-	TESTQ       $0x00000002, DI
+	TESTQ       $0x00000002, BX
 	JZ          tail2one
 	VMOVUPD     64(DX)(AX*8), X5
 	VMULPD      64(CX)(AX*8), X5, X5
 	VADDPD      Y5, Y2, Y2
-	TESTQ       $0x00000001, DI
+	TESTQ       $0x00000001, BX
 	JZ          done
 	VMOVSD      80(DX)(AX*8), X4
 	VMULSD      80(CX)(AX*8), X4, X4
@@ -274,7 +274,7 @@ tail2:
 	JMP         done
 
 tail2one:
-	TESTQ  $0x00000001, DI
+	TESTQ  $0x00000001, BX
 	JZ     done
 	VMOVSD 64(DX)(AX*8), X5
 	VMULSD 64(CX)(AX*8), X5, X5
@@ -282,12 +282,12 @@ tail2one:
 	JMP    done
 
 tail1:
-	TESTQ       $0x00000002, DI
+	TESTQ       $0x00000002, BX
 	JZ          tail1one
 	VMOVUPD     32(DX)(AX*8), X5
 	VMULPD      32(CX)(AX*8), X5, X5
 	VADDPD      Y5, Y1, Y1
-	TESTQ       $0x00000001, DI
+	TESTQ       $0x00000001, BX
 	JZ          done
 	VMOVSD      48(DX)(AX*8), X4
 	VMULSD      48(CX)(AX*8), X4, X4
@@ -297,7 +297,7 @@ tail1:
 	JMP         done
 
 tail1one:
-	TESTQ  $0x00000001, DI
+	TESTQ  $0x00000001, BX
 	JZ     done
 	VMOVSD 32(DX)(AX*8), X5
 	VMULSD 32(CX)(AX*8), X5, X5
@@ -305,12 +305,12 @@ tail1one:
 	JMP    done
 
 tail0:
-	TESTQ       $0x00000002, DI
+	TESTQ       $0x00000002, BX
 	JZ          tail0one
 	VMOVUPD     (DX)(AX*8), X5
 	VMULPD      (CX)(AX*8), X5, X5
 	VADDPD      Y5, Y0, Y0
-	TESTQ       $0x00000001, DI
+	TESTQ       $0x00000001, BX
 	JZ          done
 	VMOVSD      16(DX)(AX*8), X4
 	VMULSD      16(CX)(AX*8), X4, X4
@@ -320,7 +320,7 @@ tail0:
 	JMP         done
 
 tail0one:
-	TESTQ  $0x00000001, DI
+	TESTQ  $0x00000001, BX
 	JZ     done
 	VMOVSD (DX)(AX*8), X5
 	VMULSD (CX)(AX*8), X5, X5
@@ -335,6 +335,177 @@ done:
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
 	MOVSD        X0, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func dotsAVX2(x *float64, stride int, rows *int32, count int, y *float64, n int, z *float64)
+// Requires: AVX
+TEXT ·dotsAVX2(SB), NOSPLIT, $0-56
+	MOVQ   x+0(FP), AX
+	MOVQ   stride+8(FP), CX
+	IMUL3Q $0x08, CX, CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   y+32(FP), BX
+	MOVQ   z+48(FP), SI
+	XORQ   DI, DI
+
+row:
+	MOVQ    DI, R8
+	TESTQ   DX, DX
+	JZ      found
+	MOVLQSX (DX)(DI*4), R8
+
+found:
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+	XORQ   R9, R9
+	MOVQ   n+40(FP), R10
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   R10, R11
+	SHRQ   $0x04, R11
+	JZ     rest
+
+block:
+	VMOVUPD (BX)(R9*8), Y4
+	VMULPD  (R8)(R9*8), Y4, Y4
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD 32(BX)(R9*8), Y4
+	VMULPD  32(R8)(R9*8), Y4, Y4
+	VADDPD  Y4, Y1, Y1
+	VMOVUPD 64(BX)(R9*8), Y4
+	VMULPD  64(R8)(R9*8), Y4, Y4
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD 96(BX)(R9*8), Y4
+	VMULPD  96(R8)(R9*8), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x10, R9
+	DECQ    R11
+	JNZ     block
+
+rest:
+	ANDQ        $0x0f, R10
+	JZ          done
+	CMPQ        R10, $0x04
+	JLT         tail0
+	VMOVUPD     (BX)(R9*8), Y4
+	VMULPD      (R8)(R9*8), Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	CMPQ        R10, $0x08
+	JLT         tail1
+	VMOVUPD     32(BX)(R9*8), Y4
+	VMULPD      32(R8)(R9*8), Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	CMPQ        R10, $0x0c
+	JLT         tail2
+	VMOVUPD     64(BX)(R9*8), Y4
+	VMULPD      64(R8)(R9*8), Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	TESTQ       $0x00000002, R10
+	JZ          tail3one
+	VMOVUPD     96(BX)(R9*8), X5
+	VMULPD      96(R8)(R9*8), X5, X5
+	VADDPD      Y5, Y3, Y3
+	TESTQ       $0x00000001, R10
+	JZ          done
+	VMOVSD      112(BX)(R9*8), X5
+	VMULSD      112(R8)(R9*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y3, Y3
+	JMP         done
+
+tail3one:
+	TESTQ  $0x00000001, R10
+	JZ     done
+	VMOVSD 96(BX)(R9*8), X5
+	VMULSD 96(R8)(R9*8), X5, X5
+	VADDPD Y5, Y3, Y3
+	JMP    done
+
+tail2:
+	TESTQ       $0x00000002, R10
+	JZ          tail2one
+	VMOVUPD     64(BX)(R9*8), X5
+	VMULPD      64(R8)(R9*8), X5, X5
+	VADDPD      Y5, Y2, Y2
+	TESTQ       $0x00000001, R10
+	JZ          done
+	VMOVSD      80(BX)(R9*8), X5
+	VMULSD      80(R8)(R9*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	JMP         done
+
+tail2one:
+	TESTQ  $0x00000001, R10
+	JZ     done
+	VMOVSD 64(BX)(R9*8), X5
+	VMULSD 64(R8)(R9*8), X5, X5
+	VADDPD Y5, Y2, Y2
+	JMP    done
+
+tail1:
+	TESTQ       $0x00000002, R10
+	JZ          tail1one
+	VMOVUPD     32(BX)(R9*8), X5
+	VMULPD      32(R8)(R9*8), X5, X5
+	VADDPD      Y5, Y1, Y1
+	TESTQ       $0x00000001, R10
+	JZ          done
+	VMOVSD      48(BX)(R9*8), X5
+	VMULSD      48(R8)(R9*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	JMP         done
+
+tail1one:
+	TESTQ  $0x00000001, R10
+	JZ     done
+	VMOVSD 32(BX)(R9*8), X5
+	VMULSD 32(R8)(R9*8), X5, X5
+	VADDPD Y5, Y1, Y1
+	JMP    done
+
+tail0:
+	TESTQ       $0x00000002, R10
+	JZ          tail0one
+	VMOVUPD     (BX)(R9*8), X5
+	VMULPD      (R8)(R9*8), X5, X5
+	VADDPD      Y5, Y0, Y0
+	TESTQ       $0x00000001, R10
+	JZ          done
+	VMOVSD      16(BX)(R9*8), X5
+	VMULSD      16(R8)(R9*8), X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	JMP         done
+
+tail0one:
+	TESTQ  $0x00000001, R10
+	JZ     done
+	VMOVSD (BX)(R9*8), X5
+	VMULSD (R8)(R9*8), X5, X5
+	VADDPD Y5, Y0, Y0
+
+done:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (SI)(DI*8)
+	INCQ         DI
+	MOVQ         count+24(FP), R8
+	CMPQ         DI, R8
+	JLT          row
 	VZEROUPPER
 	RET
 
@@ -4389,12 +4560,12 @@ row:
 // Requires: AVX, SSE2
 TEXT ·dot32AVX2(SB), NOSPLIT, $0-32
 	XORQ   AX, AX
-	MOVQ   x+0(FP), CX
-	MOVQ   y+8(FP), DX
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
+	MOVQ   x+0(FP), CX
+	MOVQ   y+8(FP), DX
 	MOVQ   n+16(FP), BX
 	MOVQ   BX, SI
 	SHRQ   $0x04, SI
@@ -4568,24 +4739,24 @@ done:
 // Requires: AVX, MMX+, SSE2
 TEXT ·dotAhead32AVX2(SB), NOSPLIT, $0-48
 	XORQ   AX, AX
-	MOVQ   x+0(FP), CX
-	MOVQ   y+8(FP), DX
-	MOVQ   near+24(FP), BX
-	MOVQ   far+32(FP), SI
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
-	MOVQ   n+16(FP), DI
-	MOVQ   DI, R8
+	MOVQ   x+0(FP), CX
+	MOVQ   y+8(FP), DX
+	MOVQ   n+16(FP), BX
+	MOVQ   near+24(FP), SI
+	MOVQ   far+32(FP), DI
+	MOVQ   BX, R8
 	SHRQ   $0x04, R8
 	JZ     rest
-	TESTQ  SI, SI
+	TESTQ  DI, DI
 	JZ     block
 
 blockfar:
-	PREFETCHT0 (BX)(AX*4)
-	PREFETCHT1 (SI)(AX*4)
+	PREFETCHT0 (SI)(AX*4)
+	PREFETCHT1 (DI)(AX*4)
 	VMOVUPD    (DX)(AX*8), Y4
 	VCVTPS2PD  (CX)(AX*4), Y5
 	VMULPD     Y5, Y4, Y4
@@ -4608,7 +4779,7 @@ blockfar:
 	JMP        rest
 
 block:
-	PREFETCHT0 (BX)(AX*4)
+	PREFETCHT0 (SI)(AX*4)
 	VMOVUPD    (DX)(AX*8), Y4
 	VCVTPS2PD  (CX)(AX*4), Y5
 	VMULPD     Y5, Y4, Y4
@@ -4630,34 +4801,34 @@ block:
 	JNZ        block
 
 rest:
-	ANDQ        $0x0f, DI
+	ANDQ        $0x0f, BX
 	JZ          done
-	PREFETCHT0  (BX)(AX*4)
-	CMPQ        DI, $0x04
+	PREFETCHT0  (SI)(AX*4)
+	CMPQ        BX, $0x04
 	JLT         tail0
 	VMOVUPD     (DX)(AX*8), Y4
 	VCVTPS2PD   (CX)(AX*4), Y5
 	VMULPD      Y5, Y4, Y4
 	VADDPD      Y4, Y0, Y0
-	CMPQ        DI, $0x08
+	CMPQ        BX, $0x08
 	JLT         tail1
 	VMOVUPD     32(DX)(AX*8), Y4
 	VCVTPS2PD   16(CX)(AX*4), Y5
 	VMULPD      Y5, Y4, Y4
 	VADDPD      Y4, Y1, Y1
-	CMPQ        DI, $0x0c
+	CMPQ        BX, $0x0c
 	JLT         tail2
 	VMOVUPD     64(DX)(AX*8), Y4
 	VCVTPS2PD   32(CX)(AX*4), Y5
 	VMULPD      Y5, Y4, Y4
 	VADDPD      Y4, Y2, Y2
-	TESTQ       $0x00000002, DI
+	TESTQ       $0x00000002, BX
 	JZ          tail3one
 	VMOVUPD     96(DX)(AX*8), X6
 	VCVTPS2PD   48(CX)(AX*4), X4
 	VMULPD      X4, X6, X6
 	VADDPD      Y6, Y3, Y3
-	TESTQ       $0x00000001, DI
+	TESTQ       $0x00000001, BX
 	JZ          done
 	VMOVSD      112(DX)(AX*8), X4
 	VXORPD      X5, X5, X5
@@ -4669,7 +4840,7 @@ rest:
 	JMP         done
 
 tail3one:
-	TESTQ     $0x00000001, DI
+	TESTQ     $0x00000001, BX
 	JZ        done
 	VMOVSD    96(DX)(AX*8), X6
 	VXORPD    X4, X4, X4
@@ -4679,13 +4850,13 @@ tail3one:
 	JMP       done
 
 tail2:
-	TESTQ       $0x00000002, DI
+	TESTQ       $0x00000002, BX
 	JZ          tail2one
 	VMOVUPD     64(DX)(AX*8), X6
 	VCVTPS2PD   32(CX)(AX*4), X4
 	VMULPD      X4, X6, X6
 	VADDPD      Y6, Y2, Y2
-	TESTQ       $0x00000001, DI
+	TESTQ       $0x00000001, BX
 	JZ          done
 	VMOVSD      80(DX)(AX*8), X4
 	VXORPD      X5, X5, X5
@@ -4697,7 +4868,7 @@ tail2:
 	JMP         done
 
 tail2one:
-	TESTQ     $0x00000001, DI
+	TESTQ     $0x00000001, BX
 	JZ        done
 	VMOVSD    64(DX)(AX*8), X6
 	VXORPD    X4, X4, X4
@@ -4707,13 +4878,13 @@ tail2one:
 	JMP       done
 
 tail1:
-	TESTQ       $0x00000002, DI
+	TESTQ       $0x00000002, BX
 	JZ          tail1one
 	VMOVUPD     32(DX)(AX*8), X6
 	VCVTPS2PD   16(CX)(AX*4), X4
 	VMULPD      X4, X6, X6
 	VADDPD      Y6, Y1, Y1
-	TESTQ       $0x00000001, DI
+	TESTQ       $0x00000001, BX
 	JZ          done
 	VMOVSD      48(DX)(AX*8), X4
 	VXORPD      X5, X5, X5
@@ -4725,7 +4896,7 @@ tail1:
 	JMP         done
 
 tail1one:
-	TESTQ     $0x00000001, DI
+	TESTQ     $0x00000001, BX
 	JZ        done
 	VMOVSD    32(DX)(AX*8), X6
 	VXORPD    X4, X4, X4
@@ -4735,13 +4906,13 @@ tail1one:
 	JMP       done
 
 tail0:
-	TESTQ       $0x00000002, DI
+	TESTQ       $0x00000002, BX
 	JZ          tail0one
 	VMOVUPD     (DX)(AX*8), X6
 	VCVTPS2PD   (CX)(AX*4), X4
 	VMULPD      X4, X6, X6
 	VADDPD      Y6, Y0, Y0
-	TESTQ       $0x00000001, DI
+	TESTQ       $0x00000001, BX
 	JZ          done
 	VMOVSD      16(DX)(AX*8), X4
 	VXORPD      X5, X5, X5
@@ -4753,7 +4924,7 @@ tail0:
 	JMP         done
 
 tail0one:
-	TESTQ     $0x00000001, DI
+	TESTQ     $0x00000001, BX
 	JZ        done
 	VMOVSD    (DX)(AX*8), X6
 	VXORPD    X4, X4, X4
@@ -4770,6 +4941,204 @@ done:
 	VPERMILPD    $0x01, X0, X1
 	VADDSD       X1, X0, X0
 	MOVSD        X0, ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func dots32AVX2(x *float32, stride int, rows *int32, count int, y *float64, n int, z *float64)
+// Requires: AVX
+TEXT ·dots32AVX2(SB), NOSPLIT, $0-56
+	MOVQ   x+0(FP), AX
+	MOVQ   stride+8(FP), CX
+	IMUL3Q $0x04, CX, CX
+	MOVQ   rows+16(FP), DX
+	MOVQ   y+32(FP), BX
+	MOVQ   z+48(FP), SI
+	XORQ   DI, DI
+
+row:
+	MOVQ    DI, R8
+	TESTQ   DX, DX
+	JZ      found
+	MOVLQSX (DX)(DI*4), R8
+
+found:
+	IMULQ  CX, R8
+	ADDQ   AX, R8
+	XORQ   R9, R9
+	MOVQ   n+40(FP), R10
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   R10, R11
+	SHRQ   $0x04, R11
+	JZ     rest
+
+block:
+	VMOVUPD   (BX)(R9*8), Y4
+	VCVTPS2PD (R8)(R9*4), Y5
+	VMULPD    Y5, Y4, Y4
+	VADDPD    Y4, Y0, Y0
+	VMOVUPD   32(BX)(R9*8), Y4
+	VCVTPS2PD 16(R8)(R9*4), Y5
+	VMULPD    Y5, Y4, Y4
+	VADDPD    Y4, Y1, Y1
+	VMOVUPD   64(BX)(R9*8), Y4
+	VCVTPS2PD 32(R8)(R9*4), Y5
+	VMULPD    Y5, Y4, Y4
+	VADDPD    Y4, Y2, Y2
+	VMOVUPD   96(BX)(R9*8), Y4
+	VCVTPS2PD 48(R8)(R9*4), Y5
+	VMULPD    Y5, Y4, Y4
+	VADDPD    Y4, Y3, Y3
+	ADDQ      $0x10, R9
+	DECQ      R11
+	JNZ       block
+
+rest:
+	ANDQ        $0x0f, R10
+	JZ          done
+	CMPQ        R10, $0x04
+	JLT         tail0
+	VMOVUPD     (BX)(R9*8), Y4
+	VCVTPS2PD   (R8)(R9*4), Y5
+	VMULPD      Y5, Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	CMPQ        R10, $0x08
+	JLT         tail1
+	VMOVUPD     32(BX)(R9*8), Y4
+	VCVTPS2PD   16(R8)(R9*4), Y5
+	VMULPD      Y5, Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	CMPQ        R10, $0x0c
+	JLT         tail2
+	VMOVUPD     64(BX)(R9*8), Y4
+	VCVTPS2PD   32(R8)(R9*4), Y5
+	VMULPD      Y5, Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	TESTQ       $0x00000002, R10
+	JZ          tail3one
+	VMOVUPD     96(BX)(R9*8), X6
+	VCVTPS2PD   48(R8)(R9*4), X4
+	VMULPD      X4, X6, X6
+	VADDPD      Y6, Y3, Y3
+	TESTQ       $0x00000001, R10
+	JZ          done
+	VMOVSD      112(BX)(R9*8), X5
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   56(R8)(R9*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y3, Y3
+	JMP         done
+
+tail3one:
+	TESTQ     $0x00000001, R10
+	JZ        done
+	VMOVSD    96(BX)(R9*8), X6
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 48(R8)(R9*4), X4, X4
+	VMULSD    X4, X6, X6
+	VADDPD    Y6, Y3, Y3
+	JMP       done
+
+tail2:
+	TESTQ       $0x00000002, R10
+	JZ          tail2one
+	VMOVUPD     64(BX)(R9*8), X6
+	VCVTPS2PD   32(R8)(R9*4), X4
+	VMULPD      X4, X6, X6
+	VADDPD      Y6, Y2, Y2
+	TESTQ       $0x00000001, R10
+	JZ          done
+	VMOVSD      80(BX)(R9*8), X5
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   40(R8)(R9*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y2, Y2
+	JMP         done
+
+tail2one:
+	TESTQ     $0x00000001, R10
+	JZ        done
+	VMOVSD    64(BX)(R9*8), X6
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 32(R8)(R9*4), X4, X4
+	VMULSD    X4, X6, X6
+	VADDPD    Y6, Y2, Y2
+	JMP       done
+
+tail1:
+	TESTQ       $0x00000002, R10
+	JZ          tail1one
+	VMOVUPD     32(BX)(R9*8), X6
+	VCVTPS2PD   16(R8)(R9*4), X4
+	VMULPD      X4, X6, X6
+	VADDPD      Y6, Y1, Y1
+	TESTQ       $0x00000001, R10
+	JZ          done
+	VMOVSD      48(BX)(R9*8), X5
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   24(R8)(R9*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y1, Y1
+	JMP         done
+
+tail1one:
+	TESTQ     $0x00000001, R10
+	JZ        done
+	VMOVSD    32(BX)(R9*8), X6
+	VXORPD    X4, X4, X4
+	VCVTSS2SD 16(R8)(R9*4), X4, X4
+	VMULSD    X4, X6, X6
+	VADDPD    Y6, Y1, Y1
+	JMP       done
+
+tail0:
+	TESTQ       $0x00000002, R10
+	JZ          tail0one
+	VMOVUPD     (BX)(R9*8), X6
+	VCVTPS2PD   (R8)(R9*4), X4
+	VMULPD      X4, X6, X6
+	VADDPD      Y6, Y0, Y0
+	TESTQ       $0x00000001, R10
+	JZ          done
+	VMOVSD      16(BX)(R9*8), X5
+	VXORPD      X4, X4, X4
+	VCVTSS2SD   8(R8)(R9*4), X4, X4
+	VMULSD      X4, X5, X5
+	VXORPD      Y4, Y4, Y4
+	VINSERTF128 $0x01, X5, Y4, Y4
+	VADDPD      Y4, Y0, Y0
+	JMP         done
+
+tail0one:
+	TESTQ     $0x00000001, R10
+	JZ        done
+	VMOVSD    (BX)(R9*8), X6
+	VXORPD    X4, X4, X4
+	VCVTSS2SD (R8)(R9*4), X4, X4
+	VMULSD    X4, X6, X6
+	VADDPD    Y6, Y0, Y0
+
+done:
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (SI)(DI*8)
+	INCQ         DI
+	MOVQ         count+24(FP), R8
+	CMPQ         DI, R8
+	JLT          row
 	VZEROUPPER
 	RET
 

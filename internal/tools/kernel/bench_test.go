@@ -52,6 +52,28 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
+// Products of 100 rows with one vector: a call for each, and one for all.
+func BenchmarkRows(b *testing.B) {
+	s := rng.New(1, rng.Synthetic, 0, 0)
+	for _, n := range sizes {
+		const rows = 100
+		stride := (n + 7) / 8 * 8
+		x, u, z := numbers(&s, rows*stride, "plain"), numbers(&s, n, "plain"), make([]float64, rows)
+		b.Run(fmt.Sprintf("apart/%d", n), func(b *testing.B) {
+			for range b.N {
+				for i := range z {
+					z[i] = Dot(x[i*stride:][:n], u)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("together/%d", n), func(b *testing.B) {
+			for range b.N {
+				Dots(x, stride, u, z)
+			}
+		})
+	}
+}
+
 func BenchmarkGemm(b *testing.B) {
 	s := rng.New(1, rng.Synthetic, 0, 0)
 	for _, size := range [][3]int{{30, 568, 30}, {300, 104, 300}, {600, 568, 600}} {

@@ -68,6 +68,8 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			DotAhead(x, u, near, far)
 			AxpyDot(0.5, x, u, next, near, far)
 			Dot32(x32, u)
+			Dots(x, n, u, next[:min(n, 1)])
+			Dots32(x32, n, u, next[:min(n, 1)])
 			Axpy32(0.5, x32, u)
 			Scale32(0.5, x32, next)
 			Round32(x, next32)

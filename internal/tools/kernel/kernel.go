@@ -28,6 +28,24 @@ package kernel
 // Dot returns the canonical sum of x[i]*y[i]; it panics when the lengths differ.
 func Dot(x, y []float64) float64 { return dot(x, y) }
 
+// Dots sets z[k] to Dot of u and row k of x, for all k: rows of len(u) elements that begin stride
+// elements apart. It panics when x has less.
+func Dots(x []float64, stride int, u, z []float64) {
+	if len(z) > 0 {
+		within(len(x), stride, len(u), len(z)-1)
+	}
+	dots(x, stride, nil, u, z)
+}
+
+// DotsOf is Dots of the rows listed: z[k] is that of row rows[k]. It panics when the lengths of rows and z differ.
+func DotsOf(x []float64, stride int, rows []int32, u, z []float64) {
+	sameLength(len(rows), len(z))
+	for _, row := range rows {
+		within(len(x), stride, len(u), int(row))
+	}
+	dots(x, stride, rows, u, z)
+}
+
 // SquaredNorm returns Dot(x, x).
 func SquaredNorm(x []float64) float64 { return dot(x, x) }
 
@@ -68,6 +86,23 @@ func AxpyDot(a float64, x, u, next []float64, near, far *float64) float64 {
 // and the arithmetic is that of Dot.
 func Dot32(x []float32, u []float64) float64 { return dot32(x, u) }
 
+// Dots32 is Dots for rows held in single precision.
+func Dots32(x []float32, stride int, u, z []float64) {
+	if len(z) > 0 {
+		within(len(x), stride, len(u), len(z)-1)
+	}
+	dots32(x, stride, nil, u, z)
+}
+
+// DotsOf32 is DotsOf for rows held in single precision.
+func DotsOf32(x []float32, stride int, rows []int32, u, z []float64) {
+	sameLength(len(rows), len(z))
+	for _, row := range rows {
+		within(len(x), stride, len(u), int(row))
+	}
+	dots32(x, stride, rows, u, z)
+}
+
 // Axpy32 is Axpy for a row held in single precision.
 func Axpy32(a float64, x []float32, u []float64) { axpy32(a, x, u) }
 
@@ -88,5 +123,12 @@ func AxpyDot32(a float64, x []float32, u []float64, next []float32, near, far *f
 func sameLength(x, y int) {
 	if x != y {
 		panic("kernel: vectors of different length")
+	}
+}
+
+// within panics unless a row of n elements lies in size elements.
+func within(size, stride, n, row int) {
+	if row < 0 || stride < 0 || row*stride+n > size {
+		panic("kernel: a row outside of its matrix")
 	}
 }

@@ -196,6 +196,47 @@ func checkVectors(t rapid.TB, s *rng.Stream, n, offset int, kind string) {
 	}
 }
 
+// checkRows compares the products of rows of n elements, which begin n + pad elements apart, with a vector.
+func checkRows(t rapid.TB, s *rng.Stream, count, n, pad int, kind string) {
+	x, u := numbers(s, max(0, count*(n+pad)-pad), kind), numbers(s, n, kind)
+	x32, xw := narrowed(x)
+	rows := make([]int32, 2*count)
+	var want, wide [2][]float64
+	for k := range rows {
+		rows[k] = int32(s.IntN(count))
+	}
+	row := func(x []float64, i int) []float64 { return x[i*(n+pad):][:n] }
+	for i := range count {
+		want[0], wide[0] = append(want[0], slowDot(row(x, i), u)), append(wide[0], slowDot(row(xw, i), u))
+	}
+	for _, i := range rows {
+		want[1], wide[1] = append(want[1], want[0][i]), append(wide[1], wide[0][i])
+	}
+	z := make([]float64, 2*count)
+	Dots(x, n+pad, u, z[:count])
+	mustAgree(t, "dots", z, want[0])
+	Dots32(x32, n+pad, u, z[:count])
+	mustAgree(t, "dots32", z, wide[0])
+	DotsOf(x, n+pad, rows, u, z)
+	mustAgree(t, "dots of", z, want[1])
+	DotsOf32(x32, n+pad, rows, u, z)
+	mustAgree(t, "dots of 32", z, wide[1])
+}
+
+func TestRowsAgreeWithTheDefinition(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		s := rng.New(4, rng.Synthetic, 0, 0)
+		for _, kind := range kinds {
+			for n := range 65 {
+				checkRows(t, &s, 1+n%5, n, n%9, kind)
+			}
+			checkRows(t, &s, 40, 561, 7, kind)
+		}
+		Dots(nil, 3, nil, nil)
+		DotsOf(nil, 3, nil, nil, nil)
+	})
+}
+
 // Every length up to four blocks, and those that the paper's data have.
 func TestVectorsAgreeWithTheDefinition(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
@@ -277,6 +318,10 @@ func TestDifferentLengthsPanic(t *testing.T) {
 			func() { Scale(1, x, y) }, func() { Scale32(1, x32, y) }, func() { DotAhead32(x32, y, nil, nil) },
 			func() { AxpyDot32(1, x32, x, make([]float32, 4), nil, nil) },
 			func() { AxpyDot32(1, x32, y, x32, nil, nil) },
+			func() { Dots(y, 2, x[:2], make([]float64, 3)) }, func() { Dots32(x32, 3, x, make([]float64, 2)) },
+			func() { DotsOf(y, 2, []int32{0}, x[:2], make([]float64, 2)) },
+			func() { DotsOf(y, 2, []int32{2}, x[:2], make([]float64, 1)) },
+			func() { DotsOf32(x32, 1, []int32{-1}, x[:1], make([]float64, 1)) },
 			func() { Gemm(2, 2, 2, y[:3], 2, y, 2, make([]float64, 4), 2) },
 			func() { Gemm(2, 2, 2, y, 1, y, 2, make([]float64, 4), 2) },
 			func() { Gemm(2, 2, 2, y, 2, y[:3], 2, make([]float64, 4), 2) },

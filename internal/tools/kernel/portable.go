@@ -8,6 +8,8 @@ func dot(x, y []float64) float64 { return scalarDot(x, y) }
 
 func dotAhead(x, u []float64, _, _ *float64) float64 { return scalarDot(x, u) }
 
+func dots(x []float64, stride int, rows []int32, u, z []float64) { scalarDots(x, stride, rows, u, z) }
+
 func axpy(a float64, x, y []float64) { scalarAxpy(a, x, y) }
 
 func scale(a float64, x, y []float64) { scalarScale(a, x, y) }
@@ -27,6 +29,8 @@ func axpyDot(a float64, x, u, next []float64, _, _ *float64) float64 {
 func dot32(x []float32, u []float64) float64 { return scalarDot(x, u) }
 
 func dotAhead32(x []float32, u []float64, _, _ *float32) float64 { return scalarDot(x, u) }
+
+func dots32(x []float32, stride int, rows []int32, u, z []float64) { scalarDots(x, stride, rows, u, z) }
 
 func axpy32(a float64, x []float32, u []float64) { scalarAxpy(a, x, u) }
 

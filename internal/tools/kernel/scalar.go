@@ -45,6 +45,17 @@ func scalarDot[T element](x []T, y []float64) float64 {
 	return s[0]
 }
 
+// scalarDots is Dots, or DotsOf with rows.
+func scalarDots[T element](x []T, stride int, rows []int32, u, z []float64) {
+	for k := range z {
+		i := k
+		if rows != nil {
+			i = int(rows[k])
+		}
+		z[k] = scalarDot(x[i*stride:][:len(u)], u)
+	}
+}
+
 // scalarAxpy is Axpy.
 func scalarAxpy[T element](a float64, x []T, y []float64) {
 	sameLength(len(x), len(y))

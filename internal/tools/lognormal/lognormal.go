@@ -22,3 +22,15 @@ func Of(cv float64) Multiplier { return Multiplier{sigma: math.Sqrt(elementary.L
 // At returns the factor for the standard normal number z. It is exactly 1 if the
 // coefficient of variation is 0.
 func (m Multiplier) At(z float64) float64 { return elementary.Exp(m.sigma * (z - float64(m.sigma/2))) }
+
+// Above returns the probability that the factor is above x.
+func (m Multiplier) Above(x float64) float64 {
+	switch {
+	case m.sigma > 0 && x > 0:
+		return elementary.Erfc((elementary.Log(x)/m.sigma+float64(m.sigma/2))/math.Sqrt2) / 2
+	case x < 1:
+		return 1
+	default:
+		return 0
+	}
+}

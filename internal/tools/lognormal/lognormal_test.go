@@ -39,3 +39,22 @@ func TestMomentsOfTheDraws(t *testing.T) {
 		}
 	}
 }
+
+// The share of draws above x is its probability, within four standard errors; without variation it is a step.
+func TestAbove(t *testing.T) {
+	const n = 40_000
+	for _, cv := range []float64{0, 0.2, 1} {
+		for _, x := range []float64{0.3, 0.9, 1, 1.7} {
+			s, above := rng.New(7, rng.Spread, 0, 0), 0.0
+			for range n {
+				if Of(cv).At(s.Normal()) > x {
+					above += 1. / n
+				}
+			}
+			p := Of(cv).Above(x)
+			if math.Abs(above-p) > 4*math.Sqrt(p*(1-p)/n)+1e-9 {
+				t.Errorf("cv %g: %g of the factors are above %g, want %g", cv, above, x, p)
+			}
+		}
+	}
+}

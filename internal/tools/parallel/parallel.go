@@ -25,18 +25,24 @@ type Pool struct {
 
 // NewPool returns a pool of n workers; n <= 0 means one per core.
 func NewPool(n int) *Pool {
-	cores := runtime.GOMAXPROCS(0)
 	if n <= 0 {
-		n = cores
+		n = runtime.GOMAXPROCS(0)
 	}
-	p := &Pool{size: n, idle: make(chan *helper, n)}
-	if n <= cores {
+	p := &Pool{}
+	p.Grow(n)
+	return p
+}
+
+// Grow adds n workers, for work that waits for other programs. No loop may be under way.
+func (p *Pool) Grow(n int) {
+	p.size += n
+	if p.patience = 0; p.size <= runtime.GOMAXPROCS(0) {
 		p.patience = 200 * time.Microsecond
 	}
-	for range n - 1 {
+	p.idle = make(chan *helper, p.size)
+	for range p.size - 1 {
 		p.idle <- new(helper)
 	}
-	return p
 }
 
 // Size returns the number of workers. A worker index passed by For is below it.

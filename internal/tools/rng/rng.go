@@ -57,6 +57,8 @@ const (
 	Model                            // the random numbers of an external model, such as those of dropout
 	Measure                          // which clients a measure of heterogeneity chooses
 	Newcomer                         // which clients are new, and the order of their rows
+	Redial                           // how long a further connection of a transfer takes
+	Further                          // which clients a protocol asks within a round
 )
 
 // Stream is a PCG-DXSM generator with 128 bits of state, the one of

@@ -38,6 +38,10 @@ class TorchModel(Model):
         torch.utils.data.Dataset of such pairs. None: fedsim has the rows.
     shape
         Of the input of a row of fedsim, such as (1, 28, 28); None: a vector.
+    row_loss
+        The losses of the rows of a mini-batch, of shape (n,), whose mean is ``loss``, from outputs and
+        targets, which ``fedem`` needs; None: that of the cross-entropy, and of other losses none.
+        Outputs of integer targets are the scores of classes, whose softmax predicts them.
     metrics
         Further measures by name, as those of :class:`pyfedsim.Model`: functions of the outputs and
         targets of all rows of a client that return a number, such as {"f1": f1}.
@@ -52,6 +56,7 @@ class TorchModel(Model):
         datasets: Mapping[str, Any] | None = None,
         *,
         shape: tuple[int, ...] | None = None,
+        row_loss: Callable[[Any, Any], Any] | None = None,
         metrics: Mapping[str, Any] | None = None,
         device: str = "cpu",
         threads: int = 1,
@@ -64,6 +69,9 @@ class TorchModel(Model):
         self._make = (lambda: module) if isinstance(module, nn.Module) else module
         self.module = self._make().to(device)
         self._loss = loss or nn.functional.cross_entropy
+        if row_loss is None and self._loss is nn.functional.cross_entropy:
+            row_loss = _cross_entropies
+        self._row_loss = row_loss
         self._datasets, self._shape, self._device = datasets, shape, device
         self._weights = list(self.module.parameters())
         kinds = {p.dtype for p in self._weights}
@@ -82,7 +90,10 @@ class TorchModel(Model):
         self.dtype = "float32" if kinds == {torch.float32} else "float64"
         self.name = type(self.module).__name__
         self._start = self._flat(self.module)
+        self._trained = len(self._start) - self.buffers
+        self._places: dict[int, Any] = {}  # by the address of w
         self._flops = 0.0
+        self._predictions = -1
 
     @staticmethod
     def _flat(module: Any) -> np.ndarray[Any, Any]:
@@ -95,13 +106,29 @@ class TorchModel(Model):
     def row_flops(self) -> float:  # type: ignore[override]
         """FLOPs of the gradient of a row: three times those of its forward pass."""
         if not self._flops:
-            if self._datasets is not None:
-                inputs, _ = pick(self._datasets["train"][0], np.zeros(1, dtype=np.int64))
-            else:
-                shape = self._shape or (self.features,)
-                inputs = torch.zeros((1, *shape), dtype=getattr(torch, self.dtype))
-            self._flops = 3.0 * forward_flops(self.module, inputs.to(self._device))
+            self._flops = 3.0 * forward_flops(self.module, self._example()[0])
         return self._flops
+
+    def _example(self) -> tuple[Any, bool]:
+        """Return the inputs of a row, and whether its target is a class."""
+        if self._datasets is not None:
+            inputs, targets = pick(self._datasets["train"][0], np.zeros(1, dtype=np.int64))
+            return inputs.to(self._device), not targets.is_floating_point()
+        shape = self._shape or (self.features,)
+        inputs = torch.zeros((1, *shape), dtype=getattr(torch, self.dtype))
+        return inputs.to(self._device), self.outputs > 1
+
+    @property
+    def predictions(self) -> int:  # type: ignore[override]
+        """How many numbers predict a row: the classes, or 1 for a real target; 0 without ``row_loss``."""
+        if self._row_loss is None:
+            return 0
+        if self._predictions < 0:
+            inputs, classes = self._example()
+            self.module.eval()
+            with torch.no_grad():
+                self._predictions = self.module(inputs).shape[1] if classes else 1
+        return self._predictions
 
     def rows(self) -> dict[str, list[int]] | None:
         """Return how many rows of its own the model has."""
@@ -122,19 +149,27 @@ class TorchModel(Model):
 
     def mapped(self, w: np.ndarray[Any, Any], g: np.ndarray[Any, Any]) -> None:
         """Lay the parameters and their gradients in shared memory; on a GPU, beside it."""
-        self._shared = torch.from_numpy(w), torch.from_numpy(g)
-        self._w, self._g = (x.to(self._device) for x in self._shared)
+        key = w.ctypes.data
+        if key not in self._places:
+            self._places[key] = self._views(torch.from_numpy(w), torch.from_numpy(g))
+        self._shared, self._w, self._g, values, gradients = self._places[key]
+        for p, value, gradient in zip(self._weights, values, gradients, strict=False):
+            p.data, p.grad = value, gradient
+        for b, value in zip(self._means, values[len(self._weights) :], strict=True):
+            b.data = value
+
+    def _views(self, w: Any, g: Any) -> tuple[Any, Any, Any, list[Any], list[Any]]:
+        """Return arrays and their copies on the device, with views of each parameter and running mean."""
+        shared, (here, there) = (w, g), (x.to(self._device) for x in (w, g))
+        values: list[Any] = []
+        gradients: list[Any] = []
         first = 0
-        for p in self._weights:
+        for p in [*self._weights, *self._means]:
             last = first + p.numel()
-            p.data = self._w[first:last].view(p.shape)
-            p.grad = self._g[first:last].view(p.shape)
+            values.append(here[first:last].view(p.shape))
+            gradients.append(there[first:last].view(p.shape))
             first = last
-        for b in self._means:
-            last = first + b.numel()
-            b.data = self._w[first:last].view(b.shape)
-            first = last
-        self._trained = first - self.buffers
+        return shared, here, there, values, gradients
 
     def draws(self, seed: int) -> Any:
         """Return the random numbers of a gradient: torch needs their seed alone."""
@@ -155,7 +190,12 @@ class TorchModel(Model):
             self.module.train()
         self._g.zero_()
         inputs, targets = self._pick(batch, batch.rows)
-        loss = self._loss(self.module(inputs), targets)
+        outputs = self.module(inputs)
+        if batch.weights is None:
+            loss = self._loss(outputs, targets)
+        else:
+            weights = torch.from_numpy(batch.weights).to(outputs)
+            loss = (self._row_losses(outputs, targets) * weights).mean()
         loss.backward()
         if self.buffers:  # the forward pass has moved them
             self._g[self._trained :] = self._w[self._trained :]
@@ -183,6 +223,34 @@ class TorchModel(Model):
                 else:
                     errors += int((outputs.argmax(1) != targets).sum())
         return loss / len(batch.rows), errors
+
+    def losses(self, w: np.ndarray[Any, Any], batch: Batch) -> tuple[Any, Any, Any]:
+        """Return the losses of rows, their targets, and probabilities of classes or the outputs."""
+        del w  # likewise
+        self._receive()
+        self.module.eval()
+        found: list[tuple[Any, Any, Any]] = []
+        with torch.no_grad():
+            for first in range(0, len(batch.rows), _EVALUATED_ROWS):
+                rows = batch.rows[first : first + _EVALUATED_ROWS]
+                inputs, targets = self._pick(batch, rows)
+                outputs = self.module(inputs)
+                real = targets.is_floating_point()
+                predicted = outputs.reshape(-1, 1) if real else outputs.softmax(1)
+                found.append((self._row_losses(outputs, targets), targets, predicted))
+        losses, targets, predictions = (
+            torch.cat(of).cpu().numpy() for of in zip(*found, strict=True)
+        )
+        return losses, targets, predictions
+
+    def _row_losses(self, outputs: Any, targets: Any) -> Any:
+        losses = self._row_loss(outputs, targets) if self._row_loss else None
+        if losses is None:
+            raise TypeError("there are no losses of rows: give TorchModel a row_loss")
+        if losses.shape != targets.shape[:1]:
+            shape = f"{tuple(losses.shape)}, must be {tuple(targets.shape[:1])}"
+            raise ValueError(f"row_loss returned a tensor of shape {shape}")
+        return losses
 
     def measure(self, w: np.ndarray[Any, Any], batch: Batch) -> dict[str, Any]:
         """Return the values of ``metrics``, of the outputs of :meth:`evaluate`."""
@@ -217,11 +285,16 @@ class TorchModel(Model):
         """Return the classes and functions that compute, with those of the module and its loss."""
         kinds = {kind.__qualname__: kind for kind in map(type, self.module.modules())}
         layers = re.sub(r" at 0x\w+", "", repr(self.module))
-        return [*super().code(), *(kinds[k] for k in sorted(kinds)), layers, self._make, self._loss]
+        losses = [x for x in (self._loss, self._row_loss) if x is not None]
+        return [*super().code(), *(kinds[k] for k in sorted(kinds)), layers, self._make, *losses]
 
     def libraries(self) -> list[str]:
         """Return the version of PyTorch, and the device."""
         return [f"PyTorch {torch.__version__}", self._device]
+
+
+def _cross_entropies(outputs: Any, targets: Any) -> Any:
+    return nn.functional.cross_entropy(outputs, targets, reduction="none")
 
 
 class _Draws:

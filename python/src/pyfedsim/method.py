@@ -295,6 +295,11 @@ class _Served(Learner):
         self.value_bytes: int = given["value_bytes"]
         self.slot = np.memmap(given["path"], np.float64, "r+", 0, (given["values"],))
         w = np.array(self.slot)
+        coded = given.get("coded")
+        self.passed: Any = None  # under compression: rows of vectors that fedsim codes
+        if coded:
+            shape = coded["rows"], given["values"]
+            self.passed = np.memmap(coded["path"], np.float64, "r+", 0, shape)
         self.row_flops = self.server.row_flops
         self.update_flops = float(method.update_flops) * w.size
         batch = self.options["batch"]
@@ -317,7 +322,8 @@ class _Served(Learner):
 
     def _message(self) -> Arrays:
         w = self.parameters["w"]
-        return freeze({"w": w, **self.method.message(w, dict(self.server_state))})
+        shown = w if self.passed is None else np.array(self.passed[0])
+        return freeze({"w": shown, **self.method.message(w, dict(self.server_state))})
 
     def nbytes(self, arrays: Arrays) -> int:
         """Return the bytes of arrays in a message."""
@@ -336,15 +342,22 @@ class _Served(Learner):
 
     def answers(self, work: Sequence[Work]) -> list[tuple[Update, float, int]]:
         """Do the work of clients; return its cost and the bytes of the messages."""
-        return [self._answer(of) for of in work]
+        return [self._answer(i, of) for i, of in enumerate(work)]
 
-    def _answer(self, work: Work) -> tuple[Update, float, int]:
+    def coded(self, clients: Sequence[int]) -> None:
+        """Take the changes of clients as the server decodes them."""
+        for i, client in enumerate(clients):
+            self.pending.tentative[client].change["change"][:] = self.passed[i]
+
+    def _answer(self, i: int, work: Work) -> tuple[Update, float, int]:
         local = Local(self, work)
         state = dict(self.client_state.get(work.client, {}))
         old = work.parameters["w"]
         w, more = local._ended(self.method.client(old, local, state))  # noqa: SLF001
         kind = self.server.model.dtype  # in which vectors of clients are stored
         change = {"change": np.asarray(w - old, kind)}
+        if self.passed is not None:
+            self.passed[i] = w - old
         change |= {str(name): np.asarray(value, kind) for name, value in more.items()}
         self.pending.tentative[work.client] = Tentative(change, freeze(state) if state else None)
         steps, flops = local._cost()  # noqa: SLF001
@@ -410,7 +423,7 @@ class _Served(Learner):
     @classmethod
     def can(cls) -> list[str]:
         """Return what the learner can do besides rounds."""
-        return ["save", "receive", "weights", "model"]
+        return ["save", "receive", "weights", "model", "coded"]
 
 
 def served(method: type[Method]) -> type[Learner]:
@@ -437,7 +450,9 @@ def _open(model: Any, given: Mapping[str, Any]) -> Server:
             f'the model of the method is "{own}", and that of problem.program.command "{theirs}"'
         )
     values, kind = given["values"], server.model.dtype
-    server.place(np.zeros(values, kind), np.zeros(values, kind), given.get("data"))
+    none = np.zeros(0)
+    place = none.astype(np.int32), np.zeros(values, kind), np.zeros(values, kind), none
+    server.open([place], given.get("data"))
     return server
 
 

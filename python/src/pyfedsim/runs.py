@@ -442,6 +442,8 @@ class Run:
         FedsimError
             If the run has no such table, or the library is not installed.
         """
+        if name in ("latex", "markdown"):
+            raise UsageError(f'"{name}" is a format, no table: call run.{name}("times")')
         library = _tables.choose(library)
         if name in _tables.SHOWN:
             return _tables.of_rows(json.loads(self._export(name, "json")), library)

@@ -5,6 +5,7 @@ package attemptlog
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -46,29 +47,33 @@ func (b *builder) readParquet(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	var header []string
-	var places []int
-	for i, c := range f.Root().Columns() {
-		if slices.Contains(index, c.Name()) &&
-			!slices.ContainsFunc(Columns, func(own Column) bool { return own.Name == c.Name() }) {
-			continue
-		}
-		if !c.Leaf() || c.MaxRepetitionLevel() > 0 {
-			return fmt.Errorf("column %s is nested: must have one value a row", c.Name())
-		}
-		header, places = append(header, c.Name()), append(places, i)
+	header, places, err := flatColumns(f.Root(), index)
+	if err != nil {
+		return err
 	}
 	t, err := b.header(path, header, nil)
 	if err != nil {
 		return err
 	}
+	if err := t.readRows(file, info.Size(), f, places); err != nil {
+		return err
+	}
+	t.finish()
+	if settings, ok := f.Lookup(settingsKey); ok {
+		return b.set(path+": "+settingsKey, settings)
+	}
+	return nil
+}
+
+// readRows adds the rows of a file, of the columns in some places.
+func (t *table) readRows(file io.ReaderAt, size int64, f *parquet.File, places []int) error {
 	line := 0
-	cells := make([]string, len(header))
+	cells := make([]string, len(places))
 	for i, group := range f.RowGroups() {
 		for _, place := range places {
-			if err := parquetrows.CheckPages(file, info.Size(),
-				&f.Metadata().RowGroups[i].Columns[place].MetaData); err != nil {
-				return fmt.Errorf("column %s: %w", header[slices.Index(places, place)], err)
+			of := &f.Metadata().RowGroups[i].Columns[place].MetaData
+			if err := parquetrows.CheckPages(file, size, of); err != nil {
+				return fmt.Errorf("column %s: %w", f.Root().Columns()[place].Name(), err)
 			}
 		}
 		if err := parquetrows.Each(group, func(row []parquet.Value) error {
@@ -81,15 +86,26 @@ func (b *builder) readParquet(path string) (err error) {
 		}); err != nil {
 			return err
 		}
-		if b.full() {
+		if t.builder.full() {
 			break
 		}
 	}
-	t.finish()
-	if settings, ok := f.Lookup(settingsKey); ok {
-		return b.set(path+": "+settingsKey, settings)
-	}
 	return nil
+}
+
+// flatColumns returns the names and places of the columns of a file, but those of its index that no log has.
+func flatColumns(root *parquet.Column, index []string) (header []string, places []int, err error) {
+	for i, c := range root.Columns() {
+		if slices.Contains(index, c.Name()) &&
+			!slices.ContainsFunc(Columns, func(own Column) bool { return own.Name == c.Name() }) {
+			continue
+		}
+		if !c.Leaf() || c.MaxRepetitionLevel() > 0 {
+			return nil, nil, fmt.Errorf("column %s is nested: must have one value a row", c.Name())
+		}
+		header, places = append(header, c.Name()), append(places, i)
+	}
+	return header, places, nil
 }
 
 // text returns a value as the cell of a csv file; null is empty.

@@ -104,7 +104,7 @@ func suggested(all []ending) string {
 	case same && k > 0 && k < n:
 		text := setting("federation.protocol", "first") + ", " + setting("federation.clients_per_round", int64(k))
 		return fmt.Sprintf("its rounds suggest %s and %s; without them, predictions wait for all",
-			text, setting("federation.over_selection", rounded(n/k)))
+			text, setting("federation.protocol_options.over_selection", rounded(n/k)))
 	default:
 		return "predictions wait for all; name the protocol"
 	}

@@ -43,7 +43,7 @@ func TestRoundsThatEndEarly(t *testing.T) {
 		alone += fmt.Sprintf("%d,%d,100,100,%d,%g\n", h, h%3, h, float64(h)+2.5)
 	}
 	const first = `suggest #! federation.protocol = "first", #! federation.clients_per_round = 3 and #! ` +
-		`federation.over_selection = 1.67;`
+		`federation.protocol_options.over_selection = 1.67;`
 	for name, c := range map[string]struct{ text, want string }{
 		"all are waited for": {rounds("", all, true), ""},
 		"the third ends a round": {rounds("", third, true),

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"fedsim/internal/tools/nnls"
 	"fedsim/internal/tools/orderstat"
 )
 
@@ -237,7 +238,7 @@ func (m *model) coefficients(f *fitted, used []int, predicted, huber []float64, 
 		m.orthogonal(x, y, by, used)
 		x, y = append(x, mean...), append(y, at)
 	}
-	b := nonnegative(p, x, y)
+	b := nnls.Solve(p, x, y)
 	for j, k := range m.terms {
 		f.b[k] = b[j]
 	}

@@ -35,7 +35,8 @@ type System struct {
 // plain are the settings of a run of which the log says nothing. Sizes, work and faults are the log's.
 var plain = []string{
 	"federation.protocol=wait-for-all", "federation.clients_per_round=",
-	"federation.over_selection=1", "federation.deadline_s=", "federation.late=drop", "engine.detect_s=0",
+	"federation.protocol_options.over_selection=1", "federation.deadline_s=", "federation.late=drop",
+	"engine.detect_s=0",
 	"devices.flops_scale=1", "network.bytes_scale=1", "faults.drop_probability=0",
 }
 

@@ -103,8 +103,9 @@ func TestPlayLatency(t *testing.T) {
 // Under a deadline of 3.5 s, a is late in round 0 and busy in the next.
 func TestPlayDeadline(t *testing.T) {
 	p := play(t, system(t),
-		readLog(t, `federation.protocol="deadline" federation.deadline_s=3.5 federation.fit_work=false `+
-			`federation.late="keep"`, twoRounds))
+		readLog(t,
+			`federation.protocol="deadline" federation.deadline_s=3.5 federation.protocol_options.fit_work=false `+
+				`federation.late="keep"`, twoRounds))
 	near(t, "late response", p.Attempts[0].Seen, 4)
 	near(t, "client that is not asked", p.Attempts[2].Seen, math.NaN())
 	near(t, "in time", p.Attempts[3].Seen, 6.5)
@@ -118,7 +119,8 @@ func TestPlayDeadline(t *testing.T) {
 // The first of two responses ends a round.
 func TestPlayFirst(t *testing.T) {
 	p := play(t, system(t),
-		readLog(t, `federation.protocol="first" federation.clients_per_round=1 federation.over_selection=2`, twoRounds))
+		readLog(t, `federation.protocol="first" federation.clients_per_round=1 `+
+			`federation.protocol_options.over_selection=2`, twoRounds))
 	for i, want := range []bool{false, true, false, true} {
 		expect.That(t, p.Attempts[i].Taken == want, "attempt %d: taken %t", i, p.Attempts[i].Taken)
 	}
@@ -128,7 +130,8 @@ func TestPlayFirst(t *testing.T) {
 // A server that keeps late responses ends a round with them: b responds at 3 s, a at 4 s, in round 1, b again at
 // 6 s, and a at 8 s. While a is at work, b gets its next message, which the log has in a later round.
 func TestPlayFirstAndKeepLate(t *testing.T) {
-	settings := `federation.protocol="first" federation.clients_per_round=1 federation.over_selection=2 ` +
+	settings := `federation.protocol="first" federation.clients_per_round=1 ` +
+		`federation.protocol_options.over_selection=2 ` +
 		`federation.late="keep"`
 	all := "0,a,10,14,late\n0,b,10,13,taken\n1,b,13,16,late\n2,a,14,18,late\n3,b,16,19,late"
 	other := "0,a,10,12,taken\n0,b,10,13,late\n1,a,12,16,late\n2,b,13,16,late\n3,b,16,19,late"

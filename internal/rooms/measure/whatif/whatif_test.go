@@ -100,8 +100,8 @@ func TestGenerated(t *testing.T) {
 	long.epochs = 2
 	all := base.responses()
 	r := ask(t, generated(t, "", works...),
-		"federation.protocol=first,federation.clients_per_round=3,federation.over_selection=2",
-		"federation.protocol=deadline,federation.deadline_s=0.6,federation.fit_work=false",
+		"federation.protocol=first,federation.clients_per_round=3,federation.protocol_options.over_selection=2",
+		"federation.protocol=deadline,federation.deadline_s=0.6,federation.protocol_options.fit_work=false",
 		"methods.fedavg.options.epochs=2", "run.rounds=5", "network.jitter=0")
 	want := []float64{10 * all[5], 10 * all[2], 6, 10 * slices.Max(long.responses()), 5 * all[5], 10 * all[5]}
 	for i, w := range r.Rows {
@@ -243,8 +243,8 @@ func TestRig(t *testing.T) {
 	names := []string{"deadline", "first4", "fedbuff", "bytes4", "epochs5", "batch8", "fair", "four"}
 	s := study(t, read("cal1", "cal2", "cal3"))
 	r := expect.Value(s.Compare(t.Context(), expect.Value(Changes([]string{
-		"federation.protocol=deadline,federation.deadline_s=1.33,federation.fit_work=false," + late,
-		"federation.protocol=first,federation.clients_per_round=4,federation.over_selection=2," + late,
+		"federation.protocol=deadline,federation.deadline_s=1.33,federation.protocol_options.fit_work=false," + late,
+		"federation.protocol=first,federation.clients_per_round=4,federation.protocol_options.over_selection=2," + late,
 		"federation.protocol=asynchronous,methods.fedbuff.options.buffer=4",
 		"data.external.features=50060", "methods.fedavg.options.epochs=5", "methods.fedavg.options.batch=8",
 		"network.shared.cells=1,network.shared.cell_down_mbps=16,network.shared.cell_up_mbps=16",

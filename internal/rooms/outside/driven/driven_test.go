@@ -80,7 +80,8 @@ func TestFieldOfAMessageThatAPolicyEnds(t *testing.T) {
 	p :=
 		place{
 			scenario: small +
-				"[federation]\nprotocol = \"deadline\"\ndeadline_s = 0.1\nfit_work = false\nlate = \"keep\"\n",
+				"[federation]\nprotocol = \"deadline\"\ndeadline_s = 0.1\n" +
+				"protocol_options.fit_work = false\nlate = \"keep\"\n",
 		}
 	answers, err := p.serve(t, hello,
 		`{"op":"exchange","round":1,"kind":"train","policy":true,"msgs":[{"id":7,"client":0,"down_bytes":1000,`+

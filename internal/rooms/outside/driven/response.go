@@ -139,6 +139,7 @@ var reasons = [...]string{
 	clients.Canceled:          string(results.OutcomeLate),
 	clients.NoTime:            string(results.OutcomeNoTime),
 	clients.BatteryLow:        string(results.OutcomeLowBattery),
+	clients.TimedOut:          string(results.OutcomeTimedOut),
 }
 
 // events writes what happened to messages.

@@ -30,6 +30,7 @@ type Learner struct {
 	// Of a learner of the problem's model: the file of the model, and the model after the last answer.
 	model *slots
 	w     data.Matrix
+	codes *coded // nil: messages are not compressed
 
 	usual  usual
 	round  int    // the open round, or the last one; 0: none yet
@@ -71,8 +72,16 @@ func (l *Learner) Close() error {
 		failed = fmt.Errorf("%s: %w", l.About.Name, l.err)
 	}
 	l.of.release(l.process, l.err != nil)
-	l.model.remove()
+	l.remove()
 	return failed
+}
+
+// remove removes the files of the model.
+func (l *Learner) remove() {
+	l.model.remove()
+	if l.codes != nil {
+		l.codes.file.remove()
+	}
 }
 
 // start sends the learner the description of the run.
@@ -94,6 +103,8 @@ func (l *Learner) start(s algorithms.Setup) error {
 		if start.Model, err = l.hand(&s); err != nil {
 			return err
 		}
+	} else if s.Coding != nil {
+		return errUncoded
 	}
 	if !l.ask(start, startFields.Into(&l.usual)) {
 		return errors.Unwrap(l.err)
@@ -135,7 +146,8 @@ func (l *Learner) hand(s *algorithms.Setup) (*learned, error) {
 	}
 	p.Initial(s.Seed, l.w.Row(0))
 	about.Path = l.model.path
-	return about, cmp.Or(p.Err(), l.model.write(0, l.w.Row(0)))
+	about.Coded, err = l.code(s)
+	return about, cmp.Or(err, p.Err(), l.model.write(0, l.w.Row(0)))
 }
 
 // take reads the model that the learner has written before its last answer.
@@ -179,6 +191,9 @@ func (l *Learner) describe(d algorithms.Description, shape mtl.Shape) {
 	d.Weights, d.Losses, d.Asynchronous = can(canWeights), can(canLoss), can(canReceive)
 	if d.State = can(canSave); l.about.File == nil {
 		d.State = algorithms.No
+	}
+	if l.codes != nil {
+		l.codes.link.Describe(&d)
 	}
 	l.About = d
 }
@@ -254,8 +269,17 @@ func (l *Learner) Begin() (algorithms.Sent, error) {
 		return algorithms.Sent{}, l.err
 	}
 	l.round++
+	var sent algorithms.Sent
+	if l.codes != nil {
+		sent, _ = l.codes.link.Begin(l.w.Row(0))
+		l.show("begin")
+	}
 	var size int
 	l.send(request{Op: "begin", Run: l.run, Round: &l.round}, messageFields.Into(&size))
+	if l.codes != nil {
+		l.alone("begin", size)
+		return sent, l.err
+	}
 	return algorithms.Sent{Size: size}, l.err
 }
 
@@ -270,6 +294,9 @@ func (l *Learner) Solve(r algorithms.Request) algorithms.Response {
 func (l *Learner) SolveAll(requests []algorithms.Request, into []algorithms.Response) {
 	for len(requests) > 0 {
 		n := min(len(requests), solveAtOnce)
+		if l.codes != nil {
+			n = min(n, codedAtOnce)
+		}
 		if l.solve(requests[:n], into[:n]); l.err != nil {
 			into[0].Err = l.err
 			return
@@ -309,6 +336,9 @@ func (l *Learner) solve(requests []algorithms.Request, into []algorithms.Respons
 			fmt.Errorf("answers with the work of %d clients: must be that of %d; client %d is missing", len(all),
 				len(requests), requests[len(all)].Device))
 	}
+	if l.codes != nil && l.err == nil {
+		l.pass(requests, into)
+	}
 }
 
 // check reports work in place i of an answer that was not asked.
@@ -335,6 +365,7 @@ func (l *Learner) Commit(client int, weight float64) {
 	l.solved[client] = false
 	l.commits, l.weights = append(l.commits, int32(client)), append(l.weights, weight)
 	l.weighted = l.weighted || weight != 1
+	l.link().Commit(client)
 }
 
 // Discard forgets the work of a client.
@@ -342,6 +373,7 @@ func (l *Learner) Discard(client int) {
 	if l.solved[client] {
 		l.solved[client] = false
 		l.discards = append(l.discards, int32(client))
+		l.link().Discard(client)
 	}
 }
 
@@ -350,13 +382,22 @@ func (l *Learner) End() (float64, error) {
 	var flops float64
 	l.ask(request{Op: "end", Run: l.run, Round: &l.round}, endFields.Into(&flops))
 	l.take("end")
-	return flops, l.err
+	return flops + l.link().Take(), l.err
 }
 
 // Send fixes the message to a client and returns its bytes.
 func (l *Learner) Send(client int) (int, error) {
+	coded := 0
+	if l.codes != nil {
+		coded = l.codes.link.Send(client, l.codes.taken, l.w.Row(0))
+		l.show("send")
+	}
 	var size int
 	l.ask(request{Op: "send", Run: l.run, Client: &client}, messageFields.Into(&size))
+	if l.codes != nil {
+		l.alone("send", size)
+		return coded, l.err
+	}
 	return size, l.err
 }
 
@@ -366,7 +407,12 @@ func (l *Learner) Receive(client int) (taken bool, flops float64, err error) {
 	var r receipt
 	l.ask(request{Op: "receive", Run: l.run, Client: &client}, receiveFields.Into(&r))
 	l.take("receive")
-	return r.taken, r.flops, l.err
+	if l.codes != nil && r.taken {
+		l.codes.taken++
+		l.codes.link.Commit(client)
+	}
+	l.link().Discard(client)
+	return r.taken, r.flops + l.link().Take(), l.err
 }
 
 // Losses returns the mean losses of the global model on the rows of clients.

@@ -193,7 +193,7 @@ func (l *Learners) Start(run rooms.LearnerRun, s algorithms.Setup, o *Options) (
 	a.About.Name = "learner " + p.name()
 	if err := a.start(s); err != nil {
 		l.release(p, true)
-		a.model.remove()
+		a.remove()
 		return nil, fmt.Errorf("%s: start: %w", a.About.Name, err)
 	}
 	return a, nil

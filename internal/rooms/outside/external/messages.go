@@ -27,9 +27,10 @@ const (
 	canLoss    = "loss"
 	canWeights = "weights"
 	canModel   = "model"
+	canCoded   = "coded"
 )
 
-var abilities = []string{canSave, canReceive, canLoss, canWeights, canModel}
+var abilities = []string{canSave, canReceive, canLoss, canWeights, canModel, canCoded}
 
 // request is a request of any operation. Fields that it does not have are left out.
 type request struct {
@@ -70,7 +71,8 @@ type learned struct {
 	ValueBytes int         `json:"value_bytes"` // of a number in a message
 	Path       string      `json:"path"`        // of a file that begins with the float64 of the model
 	Values     int         `json:"values"`
-	Data       *dataLayout `json:"data,omitzero"` // nil: the program has the rows
+	Coded      *passage    `json:"coded,omitzero"` // with compression
+	Data       *dataLayout `json:"data,omitzero"`  // nil: the program has the rows
 }
 
 // hello is the answer of a learner that has started.

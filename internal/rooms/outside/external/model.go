@@ -21,20 +21,21 @@ import (
 )
 
 // Model is an external model: the processes of a program that computes its gradients
-// (docs/protocols.md#model). Each process answers one request at a time. More of them start when
-// all are busy.
+// (docs/protocols.md#model). Each process answers one request at a time, and has the next one by then: neither it nor
+// the side of fedsim waits for the other to wake. More of them start when all are busy.
 type Model struct {
 	of      *Learners
 	options rooms.ModelOptions
 	asks    modelRequest // hello
 	about   modelHello   // the answer
 	rows    [3][]int32   // of the elements of each part of the data
-	most    int          // rows of the largest client
+	most    int          // training rows of the largest client
+	longest int          // rows of the largest element of any part
 	set     *dataFile    // the rows of fedsim; nil: the program has its own
 
 	mu    sync.Mutex
-	freed *sync.Cond // a process is idle
-	idle  []*modelProcess
+	freed *sync.Cond // a place is idle
+	idle  []*place
 	all   []*modelProcess
 	begun int // processes that have started, or are about to
 	first initial
@@ -56,9 +57,14 @@ func (m *Metered) Take() (evaluations, gradients float64) {
 }
 
 // Gradient is that of the model.
-func (m *Metered) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64,
+func (m *Metered) Gradient(client int, rows []int32, weights, w []float64, seed uint64, scale float64,
 	into, buffers []float64) (loss float64, err error) {
-	return m.Model.gradient(&m.gradients, client, rows, w, seed, scale, into, buffers)
+	return m.Model.gradient(&m.gradients, client, rows, weights, w, seed, scale, into, buffers)
+}
+
+// Losses are those of the model.
+func (m *Metered) Losses(part, element int, w []float64) (data.Matrix, error) {
+	return m.Model.losses(&m.evaluations, part, element, w)
 }
 
 // Evaluate is that of the model.
@@ -76,9 +82,24 @@ type initial struct {
 type modelProcess struct {
 	*child.Process
 	of     *Model
-	slots  *slots // nil: they are not made yet
-	line   []byte // of the request
-	reader pipe.Decoder
+	under  int // requests under way, of which there are at most as many as places
+	opened sync.Once
+	failed error // of opened
+	places [places]place
+}
+
+// places is how many requests a process has at a time: one that it answers, and the next one.
+const places = 2
+
+// place is where a process finds a request and leaves its answer.
+type place struct {
+	*modelProcess
+	number  int
+	spent   *atomic.Int64 // see with
+	slots   *slots        // nil: they are not made yet
+	line    []byte        // of the request
+	weights []float64     // of its rows
+	reader  pipe.Decoder
 }
 
 // partNames are the names of the parts of the data.
@@ -118,7 +139,9 @@ func (l *Learners) startModel(o rooms.ModelOptions, told *rooms.Told, split *dat
 	l.mu.Unlock()
 	p, err := m.start()
 	if err == nil {
-		m.idle = append(m.idle, p)
+		for i := range slices.Backward(p.places[:]) {
+			m.idle = append(m.idle, &p.places[i])
+		}
 		err = m.take(&p.of.about, told == nil, split)
 	}
 	if err != nil {
@@ -158,10 +181,14 @@ func (m *Model) take(about *modelHello, own bool, split *data.Split) error {
 		return fmt.Errorf("answers with shapes of %.0f values in all: must be those of values = %d", total,
 			about.values)
 	}
-	for _, n := range m.rows[0] {
-		m.most = max(m.most, int(n))
+	for part, rows := range m.rows {
+		for _, n := range rows {
+			if m.longest = max(m.longest, int(n)); part == 0 {
+				m.most = m.longest
+			}
+		}
 	}
-	bytes := m.slotsOf().bytes() * float64(m.options.Processes)
+	bytes := m.slotsOf().bytes() * places * float64(m.options.Processes)
 	if most := m.options.Memory; most > 0 && bytes > most {
 		return fmt.Errorf("answers with values = %d: w and g of %d processes take %.3g GB, and the machine has %.3g GB",
 			about.values, m.options.Processes, bytes/1e9, most/1e9)
@@ -169,10 +196,17 @@ func (m *Model) take(about *modelHello, own bool, split *data.Split) error {
 	return nil
 }
 
-// slotsOf returns the slots of a process, without a file.
+// slotsOf returns the slots of a place, without a file.
 func (m *Model) slotsOf() *slots {
-	return newSlotsOf(m.about.values, m.most, m.about.single())
+	table := 0
+	if m.about.predictions > 0 {
+		table = m.longest * m.rowNumbers()
+	}
+	return newSlotsOf(m.about.values, m.most, table, m.about.single())
 }
+
+// rowNumbers is how many numbers the program has of a row: its loss, its target and its predictions.
+func (m *Model) rowNumbers() int { return 2 + m.about.predictions }
 
 // name names the model, by its program until it has said hello.
 func (m *Model) name() string {
@@ -221,9 +255,15 @@ func (m *Model) Sizes() mtl.Sizes {
 	if m.about.single() {
 		size = 4
 	}
+	var arrays strings.Builder
+	for i := range m.about.shapes {
+		fmt.Fprintf(&arrays, "%s %.0f\n", m.about.shapes[i].Name, m.about.shapes[i].size())
+	}
 	return mtl.Sizes{
+		Arrays: arrays.String(),
 		Values: m.about.values, RowFLOPs: m.about.rowFLOPs, RowTraffic: m.about.rowTraffic / size,
 		Single: m.about.single(), Squares: m.about.squares, Buffers: m.about.buffers,
+		Predictions: m.about.predictions,
 	}
 }
 
@@ -236,17 +276,20 @@ func (m *Model) start() (*modelProcess, error) {
 	m.begun++
 	m.mu.Unlock()
 	of, err := child.Start(child.Config{Command: m.options.Command, Stderr: m.of.stderr, Prefix: m.program() + ": ",
-		MaxLine: mostLine})
+		MaxLine: mostLine, Ahead: places - 1})
 	if err != nil {
 		return nil, err
 	}
 	p := &modelProcess{Process: of, of: m}
+	for i := range p.places {
+		p.places[i].modelProcess, p.places[i].number = p, i
+	}
 	m.mu.Lock()
 	m.all = append(m.all, p)
 	first := m.about.name == ""
 	m.mu.Unlock()
 	var about modelHello
-	if err := p.ask(&m.asks, modelHelloFields.Into(&about)); err != nil {
+	if err := p.places[0].ask(&m.asks, modelHelloFields.Into(&about)); err != nil {
 		return nil, err
 	}
 	if first {
@@ -259,27 +302,19 @@ func (m *Model) start() (*modelProcess, error) {
 	return p, nil
 }
 
-// with calls ask with an idle process, or with a new one if all are busy and there may be more. The
-// errors that it returns name the model and the request. The nanoseconds of ask are added to spent, if it
-// is not nil and there is a clock.
-func (m *Model) with(spent *atomic.Int64, about func() string, ask func(p *modelProcess) error) error {
+// with calls ask with an idle place, or with one of a new process if all are busy and there may be more. The
+// errors that it returns name the model and the request. The nanoseconds for which the program has the request are
+// added to spent, if it is not nil and there is a clock.
+func (m *Model) with(spent *atomic.Int64, about func() string, ask func(p *place) error) error {
 	p, err := m.lease()
 	if err == nil {
-		err = p.open()
-	}
-	if err == nil {
-		clock := m.of.board.clock
-		if spent == nil || clock == nil {
+		if err = p.open(); err == nil {
+			p.spent = spent
 			err = ask(p)
-		} else {
-			began := clock()
-			err = ask(p)
-			spent.Add(int64(clock().Sub(began)))
 		}
-	}
-	if p != nil {
 		m.mu.Lock()
 		m.idle = append(m.idle, p)
+		p.under--
 		m.mu.Unlock()
 		m.freed.Signal()
 	}
@@ -289,39 +324,62 @@ func (m *Model) with(spent *atomic.Int64, about func() string, ask func(p *model
 	return nil
 }
 
-// lease waits for a process.
-func (m *Model) lease() (*modelProcess, error) {
+// lease waits for a place: in a process without a request, in a new one, or behind a request.
+func (m *Model) lease() (*place, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for {
-		if n := len(m.idle); n > 0 {
-			p := m.idle[n-1]
-			m.idle = m.idle[:n-1]
-			return p, nil
+		best := -1
+		for i, p := range m.idle {
+			if best < 0 || p.under <= m.idle[best].under { // of equals the last one used: it is in the caches
+				best = i
+			}
 		}
-		if m.begun < m.options.Processes {
+		if m.begun < m.options.Processes && (best < 0 || m.idle[best].under > 0) {
 			m.mu.Unlock()
 			p, err := m.start()
 			m.mu.Lock()
-			return p, err
+			if err != nil {
+				return nil, err
+			}
+			for i := 1; i < places; i++ {
+				m.idle = append(m.idle, &p.places[i])
+				m.freed.Signal()
+			}
+			p.under++
+			return &p.places[0], nil
+		}
+		if best >= 0 {
+			p := m.idle[best]
+			m.idle = slices.Delete(m.idle, best, best+1)
+			p.under++
+			return p, nil
 		}
 		m.freed.Wait()
 	}
 }
 
-// open makes the file of a process, and tells the process of it and of the rows.
-func (p *modelProcess) open() error {
-	if p.slots != nil {
-		return nil
+// open makes the files of the places of a process, and tells the process of them and of the rows.
+func (p *place) open() error {
+	process := p.modelProcess
+	process.opened.Do(func() { process.failed = process.places[0].openAll() })
+	return process.failed
+}
+
+func (p *place) openAll() error {
+	m, question := p.of, modelRequest{Op: "open"}
+	for i := range p.places {
+		s := m.slotsOf()
+		if err := s.reserve(); err != nil {
+			return err
+		}
+		p.places[i].slots = s
+		layout := fileLayout{Path: s.path, Rows: s.rows, MostRows: m.most, W: s.w, G: s.g}
+		if m.about.predictions > 0 {
+			layout.ByRow = s.byRow
+		}
+		question.Files = append(question.Files, layout)
 	}
-	m := p.of
-	s := m.slotsOf()
-	if err := s.reserve(); err != nil {
-		return err
-	}
-	p.slots = s
-	question := modelRequest{Op: "open",
-		File: &fileLayout{Path: s.path, Rows: s.rows, MostRows: m.most, W: s.w, G: s.g}}
 	var err error
 	if question.Data, err = m.set.layout(); err != nil {
 		return err
@@ -338,8 +396,8 @@ func (m *Model) Initial(seed uint64, w []float64) error {
 		copy(w, known.w)
 		return nil
 	}
-	err := m.with(nil, func() string { return "init" }, func(p *modelProcess) error {
-		if err := p.ask(&modelRequest{Op: "init", Seed: &seed}, none); err != nil {
+	err := m.with(nil, func() string { return "init" }, func(p *place) error {
+		if err := p.ask(&modelRequest{Op: "init", Seed: &seed, Place: &p.number}, none); err != nil {
 			return err
 		}
 		return p.slots.initial(w)
@@ -352,17 +410,17 @@ func (m *Model) Initial(seed uint64, w []float64) error {
 	return err
 }
 
-// Gradient sets into to scale times the gradient of the mean loss of rows of a client at w, and sets
-// buffers.
-func (m *Model) Gradient(client int, rows []int32, w []float64, seed uint64, scale float64,
+// Gradient sets into to scale times the gradient of the mean loss of rows of a client at w, each multiplied by its
+// weight, and sets buffers.
+func (m *Model) Gradient(client int, rows []int32, weights, w []float64, seed uint64, scale float64,
 	into, buffers []float64) (loss float64, err error) {
-	return m.gradient(nil, client, rows, w, seed, scale, into, buffers)
+	return m.gradient(nil, client, rows, weights, w, seed, scale, into, buffers)
 }
 
-func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []float64, seed uint64, scale float64,
-	into, buffers []float64) (loss float64, err error) {
+func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, weights, w []float64, seed uint64,
+	scale float64, into, buffers []float64) (loss float64, err error) {
 	err = m.with(spent, func() string { return fmt.Sprintf("gradient of client %d", client) },
-		func(p *modelProcess) error {
+		func(p *place) error {
 			if err := errors.Join(p.slots.writeRows(rows), p.slots.write(p.slots.w, w)); err != nil {
 				return err
 			}
@@ -372,6 +430,18 @@ func (m *Model) gradient(spent *atomic.Int64, client int, rows []int32, w []floa
 			p.line = strconv.AppendInt(p.line, int64(len(rows)), 10)
 			p.line = append(p.line, `,"seed":`...)
 			p.line = strconv.AppendUint(p.line, seed, 10)
+			if weights != nil {
+				p.weights = p.weights[:0]
+				for _, i := range rows {
+					p.weights = append(p.weights, weights[i])
+				}
+				if err := p.slots.writeTable(p.weights); err != nil {
+					return err
+				}
+				p.line = append(p.line, `,"weighted":true`...)
+			}
+			p.line = append(p.line, `,"place":`...)
+			p.line = strconv.AppendInt(p.line, int64(p.number), 10)
 			p.line = append(p.line, '}')
 			about := request{Op: "gradient", Client: &client}
 			if err := p.exchange(&about, p.line, gradientFields.Into(&loss)); err != nil {
@@ -391,17 +461,80 @@ func (m *Model) evaluate(spent *atomic.Int64, part int, elements []int32, w []fl
 	about := func() string {
 		return fmt.Sprintf("evaluate of %s rows of clients from %d on", partNames[part], elements[0])
 	}
-	return m.with(spent, about, func(p *modelProcess) error {
+	return m.with(spent, about, func(p *place) error {
 		if err := p.slots.write(p.slots.w, w); err != nil {
 			return err
 		}
 		var got measures
-		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements},
+		if err := p.ask(&modelRequest{Op: "evaluate", Part: partNames[part], Clients: elements, Place: &p.number},
 			measuresFieldsOf(m.about.metrics).Into(&got)); err != nil {
 			return err
 		}
 		return got.take(elements, m.rows[part], &m.about, m.options.Real, into)
 	})
+}
+
+// Losses returns the loss, the target and the predictions of each row of an element of a part at w.
+func (m *Model) Losses(part, element int, w []float64) (data.Matrix, error) {
+	return m.losses(nil, part, element, w)
+}
+
+func (m *Model) losses(spent *atomic.Int64, part, element int, w []float64) (of data.Matrix, err error) {
+	about := func() string { return fmt.Sprintf("losses of %s rows of client %d", partNames[part], element) }
+	err = m.with(spent, about, func(p *place) error {
+		if err := p.slots.write(p.slots.w, w); err != nil {
+			return err
+		}
+		var rows int
+		if err := p.ask(&modelRequest{Op: "losses", Part: partNames[part], Client: &element, Place: &p.number},
+			lossesFields.Into(&rows)); err != nil {
+			return err
+		}
+		if has := int(m.rows[part][element]); rows != has {
+			return fmt.Errorf("answers with %d rows: must be all its %d rows", rows, has)
+		}
+		n := m.rowNumbers()
+		of = data.Matrix{Rows: rows, Cols: n, Stride: n, Data: make([]float64, rows*n)}
+		if err := p.slots.readTable(of.Data); err != nil {
+			return err
+		}
+		for i := range rows {
+			if err := checkRow(of.Row(i), m.options.Real); err != nil {
+				return fmt.Errorf("answers with %w of row %d", err, i)
+			}
+		}
+		return nil
+	})
+	return of, err
+}
+
+// sumOfShares is how far from 1 the sum of probabilities may be: single precision rounds.
+const sumOfShares = 1e-3
+
+// checkRow reports a target, or predictions beside a finite loss, that no row has.
+func checkRow(row []float64, real bool) error {
+	loss, y, predicted := row[0], row[1], row[2:]
+	sum, least := 0.0, math.Inf(1)
+	for _, x := range predicted {
+		sum += x
+		least = min(least, x)
+	}
+	finite := !math.IsNaN(loss) && !math.IsInf(loss, 0)
+	switch {
+	case real && (math.IsNaN(y) || math.IsInf(y, 0)):
+		return fmt.Errorf("target %g: must be a finite number", y)
+	case real && (finite && (math.IsNaN(sum) || math.IsInf(sum, 0)) || len(predicted) != 1):
+		return fmt.Errorf("predictions %v: must be a finite number", predicted)
+	case real || !finite:
+		return nil
+	case len(predicted) == 1 && y != 1 && y != -1:
+		return fmt.Errorf("target %g: must be -1 or 1, as there is one prediction", y)
+	case len(predicted) > 1 && (y != math.Trunc(y) || !(y >= 0 && y < float64(len(predicted)))):
+		return fmt.Errorf("target %g: must be a class in [0, %d]", y, len(predicted)-1)
+	case !(least >= 0 && sum <= 1+sumOfShares) || len(predicted) > 1 && sum < 1-sumOfShares:
+		return fmt.Errorf("predictions %v: must be probabilities: of the classes, or of the label 1", predicted)
+	}
+	return nil
 }
 
 // take writes the measures of elements with so many rows each.
@@ -468,7 +601,7 @@ func (me *measures) check(i int, real bool) error {
 }
 
 // ask sends a request and reads the answer.
-func (p *modelProcess) ask(question *modelRequest, into reader) error {
+func (p *place) ask(question *modelRequest, into reader) error {
 	text, err := pipe.Encode(question)
 	if err != nil {
 		return err
@@ -481,11 +614,13 @@ func (p *modelProcess) ask(question *modelRequest, into reader) error {
 }
 
 // exchange sends the line of a request and reads the answer.
-func (p *modelProcess) exchange(about *request, line []byte, into reader) error {
+func (p *place) exchange(about *request, line []byte, into reader) error {
 	m, end := p.of, func() {}
 	timeout := time.Duration(m.options.TimeoutS * float64(time.Second))
 	response, err := p.AskInTurn(m.of.ctx, line, timeout, func() {
-		end = m.of.begin(&pending{who: m.name(), of: about, timeout: timeout})
+		remind := m.of.begin(&pending{who: m.name(), of: about, timeout: timeout})
+		stop := m.of.board.measure(p.spent)
+		end = func() { stop(); remind() }
 	})
 	end()
 	if m.of.Tap != nil {
@@ -507,7 +642,9 @@ func (m *Model) close(grace time.Duration) error {
 			if err := p.Close(grace); err != nil {
 				errs[i] = fmt.Errorf("%s: at the end of its input: %w", m.name(), err)
 			}
-			p.slots.remove()
+			for i := range p.places {
+				p.places[i].slots.remove()
+			}
 		})
 	}
 	all.Wait()

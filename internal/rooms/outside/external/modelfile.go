@@ -16,14 +16,15 @@ import (
 	"fedsim/internal/tools/kernel"
 )
 
-// slots is the file of one process of an external model, which has w, g and the numbers of the rows
-// of a mini-batch. Both sides map it, but for systems where this side reads and writes it by calls. A
-// file which the process cuts off is an error here, and no signal. It has nothing else, so that a
-// process which writes where it must not spoils its own answers only.
+// slots is the file of one process of an external model, which has w, g, the numbers of the rows of a
+// mini-batch, and a table by row: the losses of rows and what predicts them, or weights. Both sides map it, but for
+// systems where this side reads and writes it by calls. A file which the process cuts off is an error here, and no
+// signal. It has nothing else, so that a process which writes where it must not spoils its own answers only.
 type slots struct {
 	values, most int  // of the model; rows of a mini-batch
 	single       bool // values are float32
 	rows, w, g   int64
+	byRow        int64 // float64; the end of the file if there is no table
 	size         int64
 	file         *os.File
 	path         string // for the process
@@ -45,12 +46,13 @@ func valueBytes(single bool) int64 {
 // paged returns the least multiple of a page that is at least n.
 func paged(n int64) int64 { return (n + pageBytes - 1) / pageBytes * pageBytes }
 
-// newSlotsOf returns the slots of a model, which begin at pages, without their file.
-func newSlotsOf(values, most int, single bool) *slots {
+// newSlotsOf returns the slots of a model, with a table of so many numbers, which begin at pages, without their file.
+func newSlotsOf(values, most, table int, single bool) *slots {
 	s := &slots{values: values, most: most, single: single}
 	s.w = paged(int64(4 * most))
 	s.g = s.w + paged(int64(values)*valueBytes(single))
-	s.size = s.g + paged(int64(values)*valueBytes(single))
+	s.byRow = s.g + paged(int64(values)*valueBytes(single))
+	s.size = s.byRow + paged(8*int64(table))
 	return s
 }
 
@@ -139,6 +141,27 @@ func (s *slots) writeRows(rows []int32) error {
 		return s.inMapping(func() { copy(numbersOf[int32](s.mapped[s.rows:], len(rows)), rows) })
 	}
 	_, err := s.file.WriteAt(bytesOf(rows), s.rows)
+	return err
+}
+
+// writeTable writes numbers to the table by row.
+func (s *slots) writeTable(x []float64) error {
+	if s.mapped != nil {
+		return s.inMapping(func() { copy(numbersOf[float64](s.mapped[s.byRow:], len(x)), x) })
+	}
+	_, err := s.file.WriteAt(bytesOf(x), s.byRow)
+	return err
+}
+
+// readTable reads the first numbers of the table by row.
+func (s *slots) readTable(x []float64) error {
+	if s.mapped != nil {
+		return s.inMapping(func() { copy(x, numbersOf[float64](s.mapped[s.byRow:], len(x))) })
+	}
+	n, err := s.file.ReadAt(bytesOf(x), s.byRow)
+	if err == io.EOF {
+		return s.cutOff(s.byRow + int64(n))
+	}
 	return err
 }
 

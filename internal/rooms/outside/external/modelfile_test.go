@@ -14,7 +14,7 @@ import (
 // added, those behind them are buffers.
 func TestSlots(t *testing.T) {
 	for _, single := range []bool{false, true} {
-		s := newSlotsOf(3, 5, single)
+		s := newSlotsOf(3, 5, 0, single)
 		expect.NoError(t, s.reserve())
 		defer s.remove()
 		if s.rows != 0 || s.w%pageBytes != 0 || s.g%pageBytes != 0 || s.w < 20 || s.g < s.w+12 || s.size < s.g+12 {
@@ -40,7 +40,7 @@ func TestSlots(t *testing.T) {
 // A file that the process cuts off is an error of each access, also where a page still has the bytes.
 func TestSlotsCutOff(t *testing.T) {
 	for _, single := range []bool{false, true} {
-		s := newSlotsOf(100_000, 5, single)
+		s := newSlotsOf(100_000, 5, 0, single)
 		expect.NoError(t, s.reserve())
 		defer s.remove()
 		x := make([]float64, 100_000)
@@ -55,7 +55,7 @@ func TestSlotsCutOff(t *testing.T) {
 
 // A fault is an error although the file has its length again: what was read before it is incomplete.
 func TestAFaultOfAWholeFileIsAnError(t *testing.T) {
-	s := newSlotsOf(100_000, 5, false)
+	s := newSlotsOf(100_000, 5, 0, false)
 	expect.NoError(t, s.reserve())
 	defer s.remove()
 	err := s.inMapping(func() {
@@ -84,7 +84,7 @@ func (fault) Addr() uintptr { return 1 }
 func BenchmarkSlots(b *testing.B) {
 	for name, single := range map[string]bool{"float64": false, "float32": true} {
 		b.Run(name, func(b *testing.B) {
-			s := newSlotsOf(61706, 32, single)
+			s := newSlotsOf(61706, 32, 0, single)
 			expect.NoError(b, s.reserve())
 			defer s.remove()
 			x := make([]float64, 61706)

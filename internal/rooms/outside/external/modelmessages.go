@@ -15,25 +15,28 @@ import (
 // modelRequest is a request to the program of an external model. Fields that it does not have are
 // left out.
 type modelRequest struct {
-	Op       string      `json:"op"`
-	V        []int       `json:"v,omitzero"`
-	Clients  any         `json:"clients,omitzero"` // a list of them; in hello, their number
-	Features int         `json:"features,omitzero"`
-	Outputs  int         `json:"outputs,omitzero"`
-	Real     bool        `json:"real,omitzero"`
-	File     *fileLayout `json:"file,omitzero"`
-	Data     *dataLayout `json:"data,omitzero"`
-	Seed     *uint64     `json:"seed,omitzero"`
-	Part     string      `json:"part,omitzero"`
+	Op       string       `json:"op"`
+	V        []int        `json:"v,omitzero"`
+	Clients  any          `json:"clients,omitzero"` // a list of them; in hello, their number
+	Features int          `json:"features,omitzero"`
+	Outputs  int          `json:"outputs,omitzero"`
+	Real     bool         `json:"real,omitzero"`
+	Files    []fileLayout `json:"files,omitzero"` // of each place
+	Data     *dataLayout  `json:"data,omitzero"`
+	Seed     *uint64      `json:"seed,omitzero"`
+	Part     string       `json:"part,omitzero"`
+	Client   *int         `json:"client,omitzero"`
+	Place    *int         `json:"place,omitzero"` // whose file has w and takes the answer
 }
 
-// fileLayout says where the slots of a process are, in bytes from the start of its file.
+// fileLayout says where the slots of a place are, in bytes from the start of its file.
 type fileLayout struct {
 	Path     string `json:"path"`
 	Rows     int64  `json:"rows"`
 	MostRows int    `json:"most_rows"`
 	W        int64  `json:"w"`
 	G        int64  `json:"g"`
+	ByRow    int64  `json:"by_row,omitzero"` // 0: the program has no losses of rows
 }
 
 // dataLayout says where the rows of fedsim are.
@@ -58,7 +61,7 @@ type modelHello struct {
 	values                   int
 	rowFLOPs, rowTraffic     float64 // bytes of memory
 	squares                  bool
-	buffers                  int
+	buffers, predictions     int
 	rows                     [3][]int32
 	shapes                   []Shape // of all values, in their order; nil: it does not say
 	metrics                  []algorithms.NamedMetric
@@ -128,8 +131,9 @@ func (h *modelHello) single() bool { return h.dtype == "float32" }
 
 // text describes all that processes of a program must agree on.
 func (h *modelHello) text() string {
-	return fmt.Sprintf("%q %q, %d values of %s, of which %d have no gradient, %g FLOPs and %g bytes a row, metrics %q",
-		h.name, h.fingerprint, h.values, h.dtype, h.buffers, h.rowFLOPs, h.rowTraffic, h.metrics)
+	return fmt.Sprintf("%q %q, %d values of %s, of which %d have no gradient, %g FLOPs and %g bytes a row, metrics "+
+		"%q, %d predictions", h.name, h.fingerprint, h.values, h.dtype, h.buffers, h.rowFLOPs, h.rowTraffic, h.metrics,
+		h.predictions)
 }
 
 var modelHelloFields = pipe.Object[modelHello]{
@@ -155,6 +159,9 @@ var modelHelloFields = pipe.Object[modelHello]{
 	pipe.Optional("squared_losses", func(d *pipe.Decoder, h *modelHello) { h.squares = d.Bool() }),
 	pipe.Optional("buffers", func(d *pipe.Decoder, h *modelHello) {
 		h.buffers = int(d.Integer(0, math.MaxInt32, "how many values at the end have no gradient"))
+	}),
+	pipe.Optional("predictions", func(d *pipe.Decoder, h *modelHello) {
+		h.predictions = int(d.Integer(1, math.MaxInt32, "how many numbers predict a row"))
 	}),
 	pipe.Optional("shapes", func(d *pipe.Decoder, h *modelHello) {
 		h.shapes = pipe.List(d, h.shapes, "a list of names and shapes", shapeFields.Read)
@@ -216,6 +223,11 @@ var measuresFields = pipe.Object[measures]{
 	pipe.Required("losses", func(d *pipe.Decoder, g *measures) { g.losses = losses(d) }),
 	pipe.Required("errors", func(d *pipe.Decoder, g *measures) { g.errors = losses(d) }),
 	pipe.Optional("squared_losses", func(d *pipe.Decoder, g *measures) { g.squares = losses(d) }),
+}
+
+// lossesFields are those of the answer to losses: how many rows the table has.
+var lossesFields = pipe.Object[int]{
+	pipe.Required("rows", func(d *pipe.Decoder, n *int) { *n = int(d.Integer(0, math.MaxInt32, "a number of rows")) }),
 }
 
 // gradientFields are those of the answer to a gradient.

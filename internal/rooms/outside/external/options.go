@@ -144,8 +144,8 @@ func init() {
 			const notKnown = algorithms.NotKnown
 			return algorithms.Description{
 				Model: algorithms.UnknownModel, Evaluated: algorithms.ByMethod, Own: true,
-				Messages: algorithms.Messages{Bytes: true}, Asynchronous: notKnown, Weights: notKnown, State: notKnown,
-				Losses: notKnown, Batched: true,
+				Messages:     algorithms.Messages{Bytes: true, Coded: true},
+				Asynchronous: notKnown, Weights: notKnown, State: notKnown, Losses: notKnown, Batched: true,
 			}
 		},
 		Options: func() algorithms.Options { return &Options{Learner: map[string]any{}} },

@@ -44,7 +44,8 @@ func sectionOf(t *testing.T, name string, n int) (sources, transcripts []string)
 func TestTheTranscriptsOfThePage(t *testing.T) {
 	t.Parallel()
 	sources, transcripts := sectionOf(t, "Learner", 2)
-	sets := [][]string{nil, {"federation.protocol=asynchronous", "federation.over_selection=1", "run.rounds=2"}}
+	sets := [][]string{nil, {"federation.protocol=asynchronous", "federation.protocol_options.over_selection=1",
+		"run.rounds=2"}}
 	for i, transcript := range transcripts {
 		file := filetest.New(t, "transcript", transcript)
 		s := expect.Value(scenario.Parse([]string{"a.toml", "b.toml"}[i], []byte(sources[0]),

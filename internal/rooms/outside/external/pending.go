@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fedsim/internal/rooms"
@@ -122,6 +123,15 @@ func (l *Learners) begin(p *pending) (end func()) {
 		i := slices.Index(b.of, p)
 		b.of = slices.Delete(b.of, i, i+1)
 	}
+}
+
+// measure adds the nanoseconds until the returned function is called to spent, if it is not nil and there is a clock.
+func (b *board) measure(spent *atomic.Int64) (end func()) {
+	if spent == nil || b.clock == nil {
+		return func() {}
+	}
+	began := b.clock()
+	return func() { spent.Add(int64(b.clock().Sub(began))) }
 }
 
 // Pending says which learners have not answered; empty: all have.

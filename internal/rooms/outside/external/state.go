@@ -30,6 +30,10 @@ func (l *Learner) State(c *algorithms.Coder) {
 	c.Int(&l.file)
 	c.String(&digest)
 	c.Bools(l.solved)
+	if l.codes != nil {
+		c.Int(&l.codes.taken)
+		l.codes.link.State(c)
+	}
 	if !c.Reads() || c.Err() != nil {
 		return
 	}

@@ -52,7 +52,7 @@ func (m *Model) Run(ctx context.Context, report func(Part)) {
 		{"greets, and takes the rows", func() { k.start(all) }},
 		{"starts as the seed says", k.initial},
 		{"gradients depend on their arguments alone", k.gradients},
-		{"gradients are those of the loss", k.slopes},
+		{"gradients are those of the loss", func() { k.slopes(); k.byRow() }},
 		{"evaluations depend on their arguments alone", k.evaluations},
 		{"exits at the end of its input", func() { k.end(all) }},
 	} {
@@ -146,10 +146,16 @@ func (m *modelChecking) ask(of *external.Model, client int32, w []float64) (x gr
 	for i := range rows {
 		rows[i] = int32(i)
 	}
+	return m.weigh(of, client, rows, nil, w)
+}
+
+// weigh asks a process for the gradient of rows of a client with weights; nil: 1.
+func (m *modelChecking) weigh(of *external.Model, client int32, rows []int32, weights,
+	w []float64) (x gradient, ok bool) {
 	x.g = make([]float64, len(w))
 	trained := len(w) - of.Sizes().Buffers
 	var err error
-	x.loss, err = of.Gradient(int(client), rows, w, uint64(client)+7, 1, x.g[:trained], x.g[trained:])
+	x.loss, err = of.Gradient(int(client), rows, weights, w, uint64(client)+7, 1, x.g[:trained], x.g[trained:])
 	return x, m.good(err)
 }
 
@@ -215,6 +221,57 @@ func (m *modelChecking) slopes() {
 		if !(math.Abs(found-norm) <= norm/10) {
 			m.wrong("client %d: along its gradient, the loss has the slope %.4g, and the gradient says %.4g: "+
 				"it must be that of the mean loss of the rows", client, found, norm)
+		}
+	}
+}
+
+// rounding is how far numbers that are equal but for the order of sums may be apart, relative to the larger one.
+const rounding = 1e-4
+
+// byRow compares the losses of rows with the loss of evaluations, and adds up two gradients with weights whose sum
+// is 1, of a program that has them.
+func (m *modelChecking) byRow() {
+	if m.a.Sizes().Predictions == 0 {
+		return
+	}
+	for i, client := range m.clients {
+		rows, err := m.a.Losses(0, int(client), m.w)
+		var measured [1]mtl.Measure
+		if !m.good(err) || !m.good(m.a.Evaluate(0, []int32{client}, m.w, measured[:])) {
+			return
+		}
+		numbers := make([]int32, rows.Rows)
+		weights := [2][]float64{make([]float64, rows.Rows), make([]float64, rows.Rows)}
+		mean := 0.0
+		for j := range numbers {
+			numbers[j] = int32(j)
+			weights[0][j] = float64(j%3) - 0.5
+			weights[1][j] = 1 - weights[0][j]
+			mean += rows.Row(j)[0] / float64(rows.Rows)
+		}
+		if want := measured[0].Loss; math.Abs(mean-want) > rounding*math.Max(math.Abs(want), 1) {
+			m.wrong("client %d: the mean of the losses of rows is %.6g, and evaluate says %.6g", client, mean, want)
+			return
+		}
+		a, ok := m.weigh(m.a, client, numbers, weights[0], m.w)
+		if !ok {
+			return
+		}
+		b, ok := m.weigh(m.a, client, numbers, weights[1], m.w)
+		if !ok {
+			return
+		}
+		most := 0.0
+		for j := range a.g {
+			most = max(most, math.Abs(a.g[j]), math.Abs(b.g[j]))
+		}
+		for j, want := range m.base[i].g[:len(m.w)-m.a.Sizes().Buffers] {
+			if got := a.g[j] + b.g[j]; math.Abs(got-want) > rounding*most {
+				m.wrong("client %d: two gradients with weights of rows whose sum is 1 add up to %.6g in %s, and the "+
+					"gradient has %.6g: each loss must count as often as its weight says", client, got,
+					m.a.ValueName(j), want)
+				return
+			}
 		}
 	}
 }

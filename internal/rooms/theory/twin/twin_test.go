@@ -166,7 +166,7 @@ func (r *row) value(t *testing.T) float64 {
 		for _, s := range tau {
 			round.Laws = append(round.Laws, r.law(s))
 		}
-		if over := r.number("federation.over_selection", 1); over > 1 {
+		if over := r.number("federation.protocol_options.over_selection", 1); over > 1 {
 			round.Asked = int(math.Ceil(over * float64(m)))
 		}
 		switch law := round.Laws[0]; {

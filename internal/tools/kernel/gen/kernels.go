@@ -2,6 +2,7 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
@@ -58,25 +59,59 @@ func dot(e element) {
 	begin("dot", e, "func(x *"+e.name+", y *float64, n int) float64",
 		"returns the canonical sum of x[i]*y[i] over i < n.")
 	index := zeroIndex()
-	dotLoop(rowAt("x", e, index), rowAt("y", float64s, index), hints{})
+	s := zeroSum()
+	dotLoop(rowAt("x", e, index), rowAt("y", float64s, index), argument("n"), s, hints{})
+	finish(s)
 }
 
 func dotAhead(e element) {
 	begin("dotAhead", e, "func(x *"+e.name+", y *float64, n int, near, far *"+e.name+") float64",
 		"is dot"+e.suffix+"AVX2 and prefetches n elements at near, and at far unless it is nil.")
 	index := zeroIndex()
-	dotLoop(rowAt("x", e, index), rowAt("y", float64s, index), hinted(e, index))
+	s := zeroSum()
+	dotLoop(rowAt("x", e, index), rowAt("y", float64s, index), argument("n"), s, hinted(e, index))
+	finish(s)
 }
 
-func dotLoop(x, y row, h hints) {
-	s := zeroSum()
-	elementwise("", argument("n"), x.index, h, func(k, at, from, count int) {
+func dotLoop(x, y row, n Register, s sum, h hints) {
+	elementwise("", n, x.index, h, func(k, at, from, count int) {
 		p := YMM()
 		load(y.at(at), p, count)
 		x.times(p, p, at, count)
 		s.take(k, from, count, p)
 	})
-	finish(s)
+}
+
+// dots walks over rows: their sums overlap, and nothing is called for each.
+func dots(e element) {
+	begin("dots", e, "func(x *"+e.name+", stride int, rows *int32, count int, y *float64, n int, z *float64)",
+		"sets z[k] to the canonical sum of the products of n elements of y and of row rows[k] of x, or row k if rows "+
+			"is nil, for k < count. Rows begin stride elements apart.")
+	x, stride := argument("x"), argument("stride")
+	IMUL3Q(Imm(uint64(e.size)), stride, stride)
+	rows, y, z := argument("rows"), argument("y"), argument("z")
+	k, base, index, n := zeroIndex(), GP64(), GP64(), GP64()
+	s := sum{YMM(), YMM(), YMM(), YMM()}
+	Label("row")
+	MOVQ(k, base)
+	TESTQ(rows, rows)
+	JZ(LabelRef("found"))
+	MOVLQSX(Mem{Base: rows, Index: k, Scale: 4}, base)
+	Label("found")
+	IMULQ(stride, base)
+	ADDQ(x, base)
+	XORQ(index, index)
+	Load(Param("n"), n)
+	s.clear()
+	dotLoop(row{e, base, index}, row{float64s, y, index}, n, s, hints{})
+	VMOVSD(s.tree().AsX(), Mem{Base: z, Index: k, Scale: 8})
+	INCQ(k)
+	count := GP64()
+	Load(Param("count"), count)
+	CMPQ(k, count)
+	JLT(LabelRef("row"))
+	VZEROUPPER()
+	RET()
 }
 
 func axpy(e element) {

@@ -10,6 +10,7 @@ func main() {
 	for _, e := range []element{float64s, float32s} {
 		dot(e)
 		dotAhead(e)
+		dots(e)
 		axpy(e)
 		scale(e)
 		axpyDot(e)

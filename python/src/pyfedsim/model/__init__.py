@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import mmap
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,8 @@ class Batch:
     ``part`` is "train", "test" or "validation", and ``rows`` their numbers within the rows of the
     client, of shape (n,). ``x`` are their features, of shape (n, features), and ``y`` their targets,
     of shape (n,): class numbers, -1 and +1, or real numbers. Both are None where the model has the
-    rows itself.
+    rows itself. ``weights``, of shape (n,), multiply the losses of the rows in a gradient; None: they
+    are 1. Only models with ``predictions`` are given some.
     """
 
     client: int
@@ -65,6 +66,7 @@ class Batch:
     rows: Array
     x: Any
     y: Any
+    weights: Any = None
 
 
 class Model:
@@ -89,6 +91,9 @@ class Model:
         use more cores
     squared
         whether evaluate returns the mean of the squared losses as well
+    predictions
+        how many numbers predict a row in :meth:`losses`, which ``fedem`` needs: the classes, or 1
+        for the labels -1 and +1 and for real targets; 0: the model has no losses of single rows
     metrics
         further measures by name: a function of ``w`` and ``batch`` that returns a finite number for
         the rows of the batch, of which a higher one is better. Or a tuple of the function, "higher"
@@ -105,6 +110,7 @@ class Model:
     buffers = 0
     threads = 1
     squared = False
+    predictions: int = 0
     metrics: Mapping[str, Any] = MappingProxyType({})
     features = 0
     outputs = 1
@@ -130,8 +136,9 @@ class Model:
     def gradient(self, w: Array, batch: Batch, rng: np.random.Generator) -> tuple[float, Any]:
         """Return the mean loss of the rows of ``batch``, and its gradient at ``w``.
 
-        ``w`` and the gradient have the shape (values,); ``w`` must not be changed, and ``rng`` is
-        the only source of random numbers. None in the place of the gradient: it is in the array
+        Each loss counts ``batch.weights`` times, where they are not None. ``w`` and the gradient have
+        the shape (values,); ``w`` must not be changed, and ``rng`` is the only source of random
+        numbers. None in the place of the gradient: it is in the array
         that :meth:`mapped` was given.
         """
         raise NotImplementedError(f"{type(self).__name__} must define gradient")
@@ -141,10 +148,11 @@ class Model:
         return np.random.default_rng(seed)
 
     def mapped(self, w: Array, g: Array) -> None:
-        """Take the arrays ``w`` and ``g`` in shared memory, of shape (values,).
+        """Take the arrays ``w`` and ``g`` in shared memory, of shape (values,), for the next requests.
 
-        ``w`` has the values, and ``g`` takes the gradient. They are given once, to models that
-        compute in place.
+        ``w`` has the values, and ``g`` takes the gradient, for models that compute in place. There
+        are two such pairs, which take turns: fedsim prepares a request in one of them while this
+        process answers that in the other.
         """
 
     def evaluate(self, w: Array, batch: Batch) -> tuple[float, ...]:
@@ -156,6 +164,19 @@ class Model:
         which selection by ``oort`` needs.
         """
         raise NotImplementedError(f"{type(self).__name__} must define evaluate")
+
+    def losses(self, w: Array, batch: Batch) -> tuple[Any, Any, Any]:
+        """Return the losses of the n rows of ``batch``, their targets, and what predicts them.
+
+        ``w`` has the shape (values,), losses and targets (n,), and what predicts them
+        (n, predictions): the probabilities of the classes, that of the label +1, or the real
+        number. A loss is minus the logarithm of a likelihood, but for a constant, and that of
+        :meth:`evaluate`. ``fedem``, whose clients have mixtures of models, asks for them, and for
+        gradients with ``batch.weights``.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must define losses, as it has predictions"
+        )
 
     def measure(self, w: Array, batch: Batch) -> dict[str, Any]:
         """Return the values of ``metrics`` for the rows of ``batch``, after :meth:`evaluate` for them.
@@ -219,10 +240,15 @@ class Server(Answering):
         self.quiet = quiet
         self.fingerprint = model.fingerprint
         self.sizes: dict[str, list[int]] = {}  # rows of each client, by part
+        # of requests: rows, w, g and the numbers by row
+        self.places: list[tuple[Array, Array, Array, Array]] = []
+        self.place = -1
         self.data: dict[str, tuple[Array, Array, Array]] = {}
 
     def dispatch(self, request: Message) -> Message:
         """Return the response of the method on_OPERATION."""
+        if (place := request.get("place", self.place)) != self.place:
+            self.turn_to(place)
         operation = getattr(self, f"on_{request['op']}", None)
         if operation is None:
             return {"error": f"the operation {request['op']!r} is unknown"}
@@ -254,6 +280,8 @@ class Server(Answering):
             "squared_losses": bool(model.squared),
             "buffers": int(model.buffers),
         }
+        if model.predictions:
+            about["predictions"] = int(model.predictions)
         if (shapes := model.named_shapes()) is not None:
             about["shapes"] = [{"name": name, "shape": list(shape)} for name, shape in shapes]
         if model.metrics:
@@ -267,25 +295,39 @@ class Server(Answering):
         return about
 
     def on_open(self, request: Message) -> Message:
-        """Map the file of the process, and that of the rows."""
-        layout, values = request["file"], len(self._initial(0))
-        with Path(layout["path"]).open("r+b") as file:
-            shared = mmap.mmap(file.fileno(), 0)
-        self.numbers = np.frombuffer(shared, np.int32, layout["most_rows"], layout["rows"])
-        w = np.frombuffer(shared, self.model.dtype, values, layout["w"])
-        g = np.frombuffer(shared, self.model.dtype, values, layout["g"])
-        self.place(w, g, request.get("data"))
+        """Map the files of the places, and that of the rows."""
+        values, places = len(self._initial(0)), []
+        for layout in request["files"]:
+            with Path(layout["path"]).open("r+b") as file:
+                shared = mmap.mmap(file.fileno(), 0)
+            rows = np.frombuffer(shared, np.int32, layout["most_rows"], layout["rows"])
+            w, g = (
+                np.frombuffer(shared, self.model.dtype, values, layout[name]) for name in ("w", "g")
+            )
+            start = layout.get("by_row", len(shared))
+            by_row = np.frombuffer(shared, np.float64, (len(shared) - start) // 8, start)
+            places.append((rows, w, g, by_row))
+        self.open(places, request.get("data"))
         return {}
 
-    def place(self, w: Array, g: Array, data: Message | None) -> None:
-        """Take the arrays of the values and of the gradient, and map the rows."""
-        self.w, self.g = w, g
-        self.given = self.w.view()
-        self.given.flags.writeable = False
-        self.model.mapped(self.w, self.g)
+    def open(self, places: list[tuple[Array, Array, Array, Array]], data: Message | None) -> None:
+        """Take the places of requests, and map the rows.
+
+        A place has arrays of row numbers, values, a gradient, and numbers by row.
+        """
+        self.places = places
+        self.turn_to(0)
         for part in ("train", "test", "validation"):
             if data is not None and data.get(part) is not None:
                 self._take(part, data[part], data)
+
+    def turn_to(self, place: int) -> None:
+        """Answer in a place from now on."""
+        self.place = place
+        self.numbers, self.w, self.g, self.by_row = self.places[place]
+        self.given = self.w.view()
+        self.given.flags.writeable = False
+        self.model.mapped(self.w, self.g)
 
     def _take(self, part: str, of: Message, data: Message) -> None:
         """Map the rows of a part."""
@@ -307,18 +349,38 @@ class Server(Answering):
     def on_gradient(self, request: Message) -> Message:
         """Write the gradient of a mini-batch."""
         rows = self.numbers[: request["rows"]].copy()
-        return {"loss": known(self.gradient(request["client"], rows, request["seed"]))}
+        weights = self.by_row[: len(rows)].copy() if request.get("weighted") else None
+        return {"loss": known(self.gradient(request["client"], rows, request["seed"], weights))}
 
-    def gradient(self, client: int, rows: Array, seed: int) -> float:
+    def gradient(self, client: int, rows: Array, seed: int, weights: Array | None = None) -> float:
         """Set ``g`` to the gradient of rows of a client at ``w``, and return their mean loss."""
-        rng = self.model.draws(seed)
-        loss, g = self.model.gradient(self.given, self.batch("train", client, rows), rng)
+        rng, batch = self.model.draws(seed), self.batch("train", client, rows)
+        if weights is not None:
+            batch = replace(batch, weights=weights)
+        loss, g = self.model.gradient(self.given, batch, rng)
         if g is not None:
             if np.shape(g) != self.g.shape:
                 shape = f"{np.shape(g)}, must be {self.g.shape}"
                 raise ValueError(f"gradient returned an array of shape {shape}")
             self.g[:] = g
         return loss
+
+    def on_losses(self, request: Message) -> Message:
+        """Write the losses of all rows of a client, their targets and what predicts them."""
+        part, client, n = request["part"], request["client"], self.model.predictions
+        rows = self.sizes[part][client]
+        if rows:
+            batch = self.batch(part, client, np.arange(rows, dtype=np.int32))
+            table = self.by_row[: rows * (2 + n)].reshape(rows, 2 + n)
+            found = self.model.losses(self.given, batch)
+            shapes = {"losses": (rows,), "targets": (rows,), "predictions": (rows, n)}
+            for (name, shape), x in zip(shapes.items(), found, strict=True):
+                if np.shape(x) != shape:
+                    raise ValueError(
+                        f"losses returned {name} of shape {np.shape(x)}, must be {shape}"
+                    )
+            table[:, 0], table[:, 1], table[:, 2:] = found
+        return {"rows": rows}
 
     def on_evaluate(self, request: Message) -> Message:
         """Measure the model on the rows of clients."""

@@ -268,6 +268,10 @@ class Learner:
                 self.client_state[client] = update.state
             self.pending.committed.append((client, weight, update))
 
+    def coded(self, clients: Sequence[int]) -> None:
+        """Take the changes of clients as the server decodes them, under compression."""
+        raise NotImplementedError(f"{type(self).__name__} cannot compress")
+
     def discard(self, clients: Sequence[int]) -> None:
         """Forget the updates of these clients, which the server does not take."""
         for client in clients:

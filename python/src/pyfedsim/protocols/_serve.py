@@ -144,6 +144,10 @@ class Server(Answering):
             run.pending.tentative.pop(client, None)
         return {}
 
+    def _on_coded(self, run: Learner, request: Message) -> Message:
+        run.coded(request["clients"])
+        return {}
+
     def _on_discard(self, run: Learner, request: Message) -> Message:
         run.discard(request["clients"])
         return {}
