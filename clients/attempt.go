@@ -97,7 +97,7 @@ func (c *Clients) Send(client int) (due engine.Time) {
 	d, now := c.at(client), c.Now()
 	due = now.Add(c.attemptTime(client, now))
 	if c.due != nil {
-		*c.due.At(client) = due
+		*c.due.At(client) = c.limit(client, due)
 	}
 	c.recorder.start(client)
 	if d.drops == failed {
@@ -359,7 +359,7 @@ func (c *Clients) compute(client int, received engine.Time) {
 	if c.speed != nil || c.processors.machines != nil {
 		c.at(client).compute = c.computeTime(client)
 	}
-	if c.due != nil {
+	if c.due != nil && c.limits == nil {
 		*c.due.At(client) = max(c.Due(client), c.responseAt(client, received, c.Now()))
 	}
 	c.enter(client, compute)

@@ -30,6 +30,7 @@ type Clients struct {
 	drops    *devices.Drops
 	flows    *sharedLinks // nil: the length of a transfer is known when it begins
 	timeouts *timeouts    // nil: no connection is given up
+	limits   *limits      // nil: no try is given up
 
 	traffic Traffic // work and bytes since Take
 
@@ -96,6 +97,7 @@ func (c *Clients) assemble() {
 	c.energy.machines = c.processors.machines
 	c.flows = newSharedLinks(s, c.links, c.engine)
 	c.timeouts = newTimeouts(s, &c.population, c.engine)
+	c.limits = newLimits(s, &c.population, c.engine)
 	c.waiting = newWaiting(s)
 	c.processors.radio, c.processors.waiting = &c.energy.radios, &c.waiting
 	c.inbox = inbox{population: &c.population, clock: c.engine, responded: c.listener.Responded, period: c.serverPeriod}

@@ -129,6 +129,8 @@ func (c *Clients) timer(client int, seq uint32) {
 	}
 	d := c.at(client)
 	switch p := d.phase; {
+	case c.limits.fires(client, seq):
+		c.giveUp(client)
 	case c.timeouts.fires(client, seq):
 		c.timeOut(client)
 	case p.waits() && d.next != seq:

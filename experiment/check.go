@@ -99,7 +99,7 @@ func (c *check) start(run *scenario.RunSpec) error {
 	if err := clientsOf(setup, &about); err != nil {
 		return fmt.Errorf("run %s: %w", run.ID, err)
 	}
-	if s.Federation.DeadlineS == 0 && !s.Network.TimesOut() || about.Work.Steps == nil {
+	if s.Federation.DeadlineS == 0 && s.Federation.AnswerTimeoutS == 0 && !s.Network.TimesOut() || about.Work.Steps == nil {
 		return nil
 	}
 	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, c.pool
@@ -110,7 +110,8 @@ func (c *check) start(run *scenario.RunSpec) error {
 		c.noted = c.note != ""
 	}
 	if problem, ok := errors.AsType[config.Problem](err); ok &&
-		(problem.Key == "federation.deadline_s" || strings.HasPrefix(problem.Key, "network.wire.")) {
+		(problem.Key == "federation.deadline_s" || strings.HasSuffix(problem.Key, ".answer_timeout_s") ||
+			strings.HasPrefix(problem.Key, "network.wire.")) {
 		return fmt.Errorf("run %s: %w", run.ID, problem)
 	}
 	return nil

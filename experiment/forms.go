@@ -127,6 +127,7 @@ func (f *forms) blocked(method string) string {
 			(protocol == protocols.Deadline || protocol == protocols.First)},
 		{"federation.protocol_options.fit_work", protocol == protocols.Deadline && fed.Fit},
 		{"federation.protocol_options.quantile", protocol == protocols.Deadline && fed.Quantile > 0},
+		{"federation.protocol_options.answer_timeout_s", fed.AnswerTimeoutS > 0},
 		{"federation.selection", fed.Selection != federation.Defaults().Selection},
 		{"devices.heat.k_per_w", s.Heated()}, {"network.wire.timeout_s", net.TimesOut()},
 		{"devices.model", s.Devices.Model != ""}, {"network.model", net.Model != ""},

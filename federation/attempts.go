@@ -188,7 +188,8 @@ func (a *attempts) countReceived(client int) {
 // a round is known when the round opens, and nothing is expected behind it.
 func (a *attempts) mustWait(sharing bool) bool {
 	switch end := a.traits.End; {
-	case a.asksAgain(0), a.traits.Late, a.traits.Asks, a.estimates.setup.Network.HubSize > 0:
+	case a.asksAgain(0), a.traits.Late, a.traits.Asks, a.estimates.setup.Network.HubSize > 0,
+		a.estimates.setup.Config.AnswerTimeoutS > 0:
 		return true
 	case end == EndsWithCharge:
 		return sharing

@@ -9,6 +9,7 @@ import (
 
 	"fedsim/config"
 	"fedsim/devices"
+	"fedsim/engine"
 	"fedsim/network"
 )
 
@@ -122,6 +123,7 @@ type Shared struct {
 	StepsLow, StepsHigh float64 // limits of drawn work: a share of StepsHigh, and passes over the smallest task
 	Over                float64 // clients that a round asks, as a multiple of the responses that it needs
 	Retries             int     // how often a round asks a client again
+	AnswerTimeoutS      float64 // seconds after which a try is given up; 0: failures are known when the response was due
 }
 
 // SetOptions sets the options of the protocol in force, a pointer to its options struct or nil, and
@@ -141,6 +143,9 @@ const (
 
 // Lazy reports whether clients have state from when they are asked on.
 func (cfg *Config) Lazy() bool { return cfg.Population == Lazy }
+
+// answerTimeout returns when a try is given up, from its message on; 0: never.
+func (cfg *Config) answerTimeout() engine.Time { return engine.FromSeconds(cfg.AnswerTimeoutS) }
 
 // Relative reports whether times are relative units, not seconds.
 func (cfg *Config) Relative() bool { return cfg.Cost == Relative || cfg.Cost == Authors }

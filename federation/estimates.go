@@ -154,15 +154,20 @@ const authorUnit = 1e-3
 // mostChecked is the most devices that CheckDeadline looks at.
 const mostChecked = clients.MaxClients / 16
 
-// CheckDeadline reports a deadline that no device can ever meet: every round would end
+// CheckDeadline reports a deadline or answer timeout that no device can ever meet: every round would end
 // without a response. It uses lower bounds of response times, so it never refuses a
 // deadline that a device can meet. No message is smaller than leastBytes.
 func (s *Server) CheckDeadline(leastBytes float64) error {
 	cfg := &s.setup.Config
-	if cfg.DeadlineS == 0 || cfg.Quantile > 0 || !cfg.uses("deadline_s") {
-		return nil
+	key, limit := "federation.deadline_s", cfg.DeadlineS
+	if cfg.Quantile > 0 || !cfg.uses("deadline_s") || !s.traits.FitsWork && s.traits.Late { // taken in any round
+		limit = 0
 	}
-	if !s.traits.FitsWork && s.traits.Late { // a response counts in any round
+	runtime := s.setup.Network.InForce() // if it polls, a response that lies at the server is in time
+	if t := cfg.AnswerTimeoutS; t > 0 && !runtime.Polls() && (limit == 0 || t < limit) {
+		key, limit = "federation.protocol_options.answer_timeout_s", t
+	}
+	if limit == 0 {
 		return nil
 	}
 	shortest := engine.Never
@@ -171,7 +176,7 @@ func (s *Server) CheckDeadline(leastBytes float64) error {
 			continue
 		}
 		response := s.estimates.shortest(client, leastBytes)
-		if response <= engine.FromSeconds(cfg.DeadlineS) {
+		if response <= engine.FromSeconds(limit) {
 			return nil
 		}
 		shortest = min(shortest, response)
@@ -183,7 +188,7 @@ func (s *Server) CheckDeadline(leastBytes float64) error {
 	if s.traits.FitsWork {
 		what = "download, one step and upload"
 	}
-	return config.Problem{Key: "federation.deadline_s", Value: cfg.DeadlineS, Want: fmt.Sprintf(
+	return config.Problem{Key: key, Value: limit, Want: fmt.Sprintf(
 		"must be at least %.4g: the fastest response of any device takes %s for %s, so that no response would ever "+
 			"arrive", shortest.Seconds(), results.HumanTime(shortest.Seconds()), what)}
 }

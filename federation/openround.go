@@ -89,8 +89,12 @@ func (r *OpenRound) Stream(client int) Stream {
 
 // StepsWithin returns how many steps of the method a client can do such that its
 // response takes a given time. The client knows the time of the message, its link's usual
-// speed, and its processor's present speed. The margin lengthens the uplink by a share.
+// speed, and its processor's present speed. The margin lengthens the uplink by a share. A response
+// that would be given up is too late.
 func (r *OpenRound) StepsWithin(client int, length engine.Time, margin float64) float64 {
+	if most := r.server.setup.Config.answerTimeout(); most > 0 {
+		length = min(length, most)
+	}
 	return r.server.estimates.stepsWithin(client, length, margin)
 }
 

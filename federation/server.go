@@ -150,7 +150,7 @@ func (s *Server) clientsSetup() clients.Setup {
 		HubRounds: s.work.HubRounds, NoMessages: s.work.NoMessages, RoundTrips: s.work.RoundTrips,
 	}
 	s.attempts.waits = s.attempts.mustWait(c.Sharing())
-	c.Due = s.attempts.waits
+	c.Due, c.AnswerTimeout = s.attempts.waits, setup.Config.answerTimeout()
 	if setup.Journal != nil {
 		c.Journal, s.journal.joules = &s.journal, make([]float64, setup.Clients)
 	}

@@ -32,6 +32,8 @@ func (s *Setup) Check(c *config.Checker) {
 			"must be another with network.hubs.size: a hub gathers the answers of a round")
 		c.Require(!traits.Late, "federation.late", cfg.Late,
 			"must be \"drop\" with network.hubs.size: a hub gathers the answers of one round")
+		c.Require(cfg.AnswerTimeoutS == 0, "federation.protocol_options.answer_timeout_s", cfg.AnswerTimeoutS,
+			"must be left out with network.hubs.size: hubs wait for the responses of their clients")
 	}
 	c.Require(!traits.Asks || s.Network.HubSize == 0, "network.hubs.size", s.Network.HubSize,
 		fmt.Sprintf("must be 0 under protocol %q, which asks clients within a round", cfg.Protocol))

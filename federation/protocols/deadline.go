@@ -29,16 +29,14 @@ type deadlineOptions struct {
 	Fit bool `toml:"fit_work"`
 	// relative safety margin on the upload time when a controller fits work into the clock cycle
 	Margin float64 `toml:"margin"`
-	// how often in a round the server asks a client again after a failed attempt, at the time its
-	// response was due
-	Retries int `toml:"retries"`
+	RetryOptions
 }
 
 // Validate reports everything wrong with the options.
 func (o *deadlineOptions) Validate(c *config.Checker) {
 	c.Require(o.Quantile >= 0 && o.Quantile <= 1, "quantile", o.Quantile, "must be in [0, 1]")
 	c.Require(o.Margin >= 0 && o.Margin <= 10, "margin", o.Margin, "must be in [0, 10]")
-	validateRetries(c, o.Retries)
+	o.RetryOptions.Validate(c)
 }
 
 func init() {
@@ -50,7 +48,8 @@ func init() {
 		Options:   func() config.Options { return &deadlineOptions{Fit: true} },
 		Apply: func(given config.Options, to *federation.Shared) {
 			o := given.(*deadlineOptions)
-			to.Quantile, to.Fit, to.Margin, to.Retries = o.Quantile, o.Fit, o.Margin, o.Retries
+			to.Quantile, to.Fit, to.Margin = o.Quantile, o.Fit, o.Margin
+			o.apply(to)
 		},
 		Traits: func(c *federation.Config) federation.Traits {
 			return federation.Traits{End: federation.EndsAtDeadline, LimitsWork: c.Fit, FitsWork: c.Fit,

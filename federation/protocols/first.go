@@ -18,19 +18,34 @@ type firstOptions struct {
 	// size of the cohort as a multiple of the responses that end a round, at least 1; rounded up. With
 	// too few clients all are selected, and fewer responses end the round
 	Over float64 `toml:"over_selection"`
-	// how often in a round the server asks a client again after a failed attempt, at the time its
-	// response was due
-	Retries int `toml:"retries"`
+	RetryOptions
 }
 
 // Validate reports everything wrong with the options.
 func (o *firstOptions) Validate(c *config.Checker) {
 	c.Require(o.Over >= 1 && o.Over <= 1e6, "over_selection", o.Over, "must be in [1, 1e6]")
-	validateRetries(c, o.Retries)
+	o.RetryOptions.Validate(c)
 }
 
-func validateRetries(c *config.Checker, n int) {
-	c.Require(n >= 0 && n <= 1000, "retries", n, "must be in [0, 1000]")
+// RetryOptions say when the server gives up a try of a client, and how often it asks again.
+type RetryOptions struct {
+	// how often in a round the server asks a client again after a failed attempt, at the time its
+	// response was due
+	Retries int `toml:"retries"`
+	// the server gives up a try that has brought no response so many seconds after its message, and
+	// then asks again, by retries
+	AnswerTimeoutS float64 `toml:"answer_timeout_s" absent:"0: never"`
+}
+
+// Validate reports everything wrong with the options.
+func (o *RetryOptions) Validate(c *config.Checker) {
+	c.Require(o.Retries >= 0 && o.Retries <= 1000, "retries", o.Retries, "must be in [0, 1000]")
+	t := o.AnswerTimeoutS
+	c.Require(t == 0 || t >= 1e-9 && t <= 1e9, "answer_timeout_s", t, "must be in [1e-9, 1e9] seconds")
+}
+
+func (o *RetryOptions) apply(to *federation.Shared) {
+	to.Retries, to.AnswerTimeoutS = o.Retries, o.AnswerTimeoutS
 }
 
 func init() {
@@ -42,7 +57,8 @@ func init() {
 		Options:   func() config.Options { return &firstOptions{Over: 1} },
 		Apply: func(given config.Options, to *federation.Shared) {
 			o := given.(*firstOptions)
-			to.Over, to.Retries = o.Over, o.Retries
+			to.Over = o.Over
+			o.apply(to)
 		},
 		Traits: func(c *federation.Config) federation.Traits {
 			return federation.Traits{Late: c.KeepsLate()}

@@ -57,7 +57,8 @@ func init() {
 		},
 		Apply: func(given config.Options, to *federation.Shared) {
 			o := given.(*hedgedOptions)
-			to.Over, to.Retries = o.Over, o.Retries
+			to.Over = o.Over
+			o.apply(to)
 		},
 		Traits: func(c *federation.Config) federation.Traits {
 			return federation.Traits{Late: c.KeepsLate(), Asks: true}

@@ -16,6 +16,7 @@ import (
 	"fedsim/federation/servertest"
 	"fedsim/internal/tools/elementary"
 	"fedsim/internal/tools/expect"
+	"fedsim/network"
 )
 
 // inOrder selects the clients of the lowest numbers.
@@ -79,6 +80,16 @@ func init() {
 	}
 }
 
+// lossUntil5s is a channel that loses all messages that are sent before 5 s.
+type lossUntil5s struct{}
+
+func (lossUntil5s) Channel(_ int, _ network.Direction, rttMs, _ float64, at engine.Time) (float64, float64) {
+	if at < engine.FromSeconds(5) {
+		return rttMs, 1
+	}
+	return rttMs, 0
+}
+
 const idleW = 0.5
 
 // hedging returns a server of clients whose responses take so many seconds of computing, and nothing else. count
@@ -119,6 +130,13 @@ func TestHedgedRounds(t *testing.T) {
 	after := func(seconds, over float64, backups int) func(*federation.Setup, *hedgedOptions) {
 		return func(_ *federation.Setup, o *hedgedOptions) { o.HedgeS, o.Over, o.Backups = seconds, over, backups }
 	}
+	// bounded loses messages that are sent before 5 s.
+	bounded := func(timeout float64, retries int) func(*federation.Setup, *hedgedOptions) {
+		return func(s *federation.Setup, o *hedgedOptions) {
+			s.Channel, o.AnswerTimeoutS, o.Retries, o.Backups = lossUntil5s{}, timeout, retries, 0
+		}
+	}
+	slow := func(s *federation.Setup, o *hedgedOptions) { o.AnswerTimeoutS, o.Retries, o.Backups = 4, 1, 0 }
 	four := []int32{2, 3, 9, 20, 1, 8}
 	for _, c := range []struct {
 		name, protocol   string
@@ -129,15 +147,20 @@ func TestHedgedRounds(t *testing.T) {
 		taken            []int32
 		joules           float64
 		more, stopped, l int
+		dropped          int
 	}{
-		{"S44", Hedged, []int32{10, 3}, 1, after(4, 1, 100), 7, []int32{1}, 20, 1, 1, 0},
-		{"S46", Hedged, []int32{4, 3}, 1, after(4, 1, 100), 4, []int32{0}, 8, 0, 0, 0},
-		{"S47", "replacing", []int32{5, 3}, 1, nil, 7, []int32{1}, 14, 1, 1, 0},
-		{"no client is left", "resigning", []int32{5, 3}, 1, nil, 4, []int32{}, 8, 0, 1, 0},
-		{"S52", Hedged, four, 3, after(5, 1.33, 100), 6, nil, 2 * (2 + 3 + 6 + 6 + 1 + 1), 2, 3, 2},
-		{"S53", Hedged, four, 3, after(5, 1.33, 0), 9, []int32{0, 1, 2}, 2 * (2 + 3 + 9 + 9), 0, 1, 1},
-		{"the first wins", Hedged, []int32{5, 3}, 1, after(4, 1, 100), 5, []int32{0}, 12, 1, 1, 0},
-		{"nobody is left", Hedged, []int32{5, 3}, 2, after(1, 1, 100), 5, []int32{0, 1}, 16, 0, 0, 0},
+		{"S44", Hedged, []int32{10, 3}, 1, after(4, 1, 100), 7, []int32{1}, 20, 1, 1, 0, 0},
+		{"S46", Hedged, []int32{4, 3}, 1, after(4, 1, 100), 4, []int32{0}, 8, 0, 0, 0, 0},
+		{"S47", "replacing", []int32{5, 3}, 1, nil, 7, []int32{1}, 14, 1, 1, 0, 0},
+		{"no client is left", "resigning", []int32{5, 3}, 1, nil, 4, []int32{}, 8, 0, 1, 0, 0},
+		{"S52", Hedged, four, 3, after(5, 1.33, 100), 6, nil, 2 * (2 + 3 + 6 + 6 + 1 + 1), 2, 3, 2, 0},
+		{"S53", Hedged, four, 3, after(5, 1.33, 0), 9, []int32{0, 1, 2}, 2 * (2 + 3 + 9 + 9), 0, 1, 1, 0},
+		{"the first wins", Hedged, []int32{5, 3}, 1, after(4, 1, 100), 5, []int32{0}, 12, 1, 1, 0, 0},
+		{"nobody is left", Hedged, []int32{5, 3}, 2, after(1, 1, 100), 5, []int32{0, 1}, 16, 0, 0, 0, 0},
+		{"S55", Hedged, []int32{2}, 1, bounded(4, 2), 10, []int32{0}, 4, 0, 0, 0, 1},
+		{"S56", Hedged, []int32{2}, 1, bounded(4, 1), 8, []int32{}, 0, 0, 0, 0, 1},
+		{"a slow try is given up, twice", Hedged, []int32{10}, 1, slow, 8, []int32{}, 16, 0, 0, 0, 1},
+		{"a response at the timeout is in time", Hedged, []int32{4}, 1, slow, 4, []int32{0}, 8, 0, 0, 0, 0},
 	} {
 		s, _ := hedging(t, c.protocol, c.seconds, c.count, c.set)
 		r := s.Play(1).Rounds[0]
@@ -152,8 +175,9 @@ func TestHedgedRounds(t *testing.T) {
 		}
 		expect.That(t, slices.Equal(s.Taken, taken), "%s: the server takes %v, want %v", c.name, s.Taken, taken)
 		expect.That(t, r.Value("asked_more") == float64(c.more) && r.Value("canceled") == float64(c.stopped) &&
-			r.Late == c.l && r.Dropped == 0, "%s: asked %g more, stopped %g, %d late, %d dropped; want %d, %d, %d, 0",
-			c.name, r.Value("asked_more"), r.Value("canceled"), r.Late, r.Dropped, c.more, c.stopped, c.l)
+			r.Late == c.l && r.Dropped == c.dropped, "%s: asked %g more, stopped %g, %d late, %d dropped; want %d, %d, "+
+			"%d, %d", c.name, r.Value("asked_more"), r.Value("canceled"), r.Late, r.Dropped, c.more, c.stopped, c.l,
+			c.dropped)
 	}
 }
 

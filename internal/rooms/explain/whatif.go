@@ -240,6 +240,8 @@ func (r *Report) checkTimeless() error {
 		return unknown("[traces] depend on the virtual time")
 	case s.Devices.Model != "" || s.Network.Model != "":
 		return unknown("device and link models depend on the virtual time")
+	case s.Federation.AnswerTimeoutS > 0:
+		return unknown("the server gives up responses that take long (answer_timeout_s)")
 	case s.Network.TimesOut():
 		return unknown("connections time out, and are opened again")
 	case s.Heated():
