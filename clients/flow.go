@@ -20,7 +20,7 @@ type sharedLinks struct {
 	clock      *engine.Engine
 	ways       [2]direction     // by network.Direction
 	moving     []moving         // by client
-	pieces     []piece          // likewise; nil: links share bits, and no journal asks how long they took alone
+	pieces     []piece          // likewise; nil: links share bits or none, and no journal asks how long they took alone
 	capacity   network.Capacity // nil: always all of it
 	changes    []engine.Time    // by shared link, the server's first: when its share of its capacity changes
 }
@@ -58,7 +58,7 @@ func newSharedLinks(s *Setup, links *network.Links, clock *engine.Engine) *share
 		ways:   [2]direction{network.Down: way(down, EventDownlinkFlow), network.Up: way(up, EventUplinkFlow)},
 		moving: make([]moving, s.Clients), capacity: s.Capacity,
 	}
-	if l.airtime || s.Journal != nil {
+	if l.airtime || s.Journal != nil && s.Network.SharesLinks() {
 		l.pieces = make([]piece, s.Clients)
 	}
 	if l.capacity == nil && s.Network.RushShare < 1 {

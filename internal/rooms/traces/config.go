@@ -9,7 +9,7 @@ import (
 // Config is the table [traces] of a scenario: trace files, generated availability, or
 // both for different kinds.
 type Config struct {
-	// trace files, each with different kinds (docs/time.md#traces); empty: none
+	// trace files, each with different kinds (docs/time.md#traces); "shipped:NAME" is one of fedsim; empty: none
 	Files []string `toml:"files"`
 	// trace of each device: of n traces in a file, "in-order" (device k has trace k mod n) or
 	// "random" (drawn from the seed of the run, and the same number for files with equally many

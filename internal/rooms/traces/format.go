@@ -3,10 +3,12 @@ package traces
 import (
 	"bufio"
 	"bytes"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"fedsim/internal/tools/input"
 )
@@ -14,9 +16,36 @@ import (
 // maxFile is the size limit of a trace file in bytes; all formats stream.
 const maxFile = 1 << 36
 
+// shippedFiles are the trace files that a program carries: those of shipped scenarios, which name them after a prefix.
+//
+//go:embed shipped/*.csv
+var shippedFiles embed.FS
+
+const shippedPrefix = "shipped:"
+
+func shippedNames() string {
+	entries, err := shippedFiles.ReadDir("shipped")
+	if err != nil {
+		panic(err) // an embedded folder can be read
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = shippedPrefix + strings.TrimSuffix(e.Name(), ".csv")
+	}
+	return strings.Join(names, ", ")
+}
+
 // Open returns the devices of the file at path. Every loop over them opens the file
-// again. The first bytes tell its format.
+// again. The first bytes tell its format. "shipped:NAME" is a file of the program.
 func Open(path string) Sequence {
+	if name, ok := strings.CutPrefix(path, shippedPrefix); ok {
+		text, err := shippedFiles.ReadFile("shipped/" + name + ".csv")
+		if err != nil {
+			err = fmt.Errorf("read traces: %s: %w: fedsim has %s", path, os.ErrNotExist, shippedNames())
+			return func(yield func(*Trace, error) bool) { yield(nil, err) }
+		}
+		return func(yield func(*Trace, error) bool) { read(bytes.NewReader(text), path)(yield) }
+	}
 	return func(yield func(*Trace, error) bool) {
 		file, err := input.Open(path, maxFile)
 		if err != nil {
