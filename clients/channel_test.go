@@ -20,32 +20,37 @@ func (c channels) Channel(_ int, d network.Direction, rttMs, loss float64, at en
 	return rtt, lost
 }
 
-// S64: the values at the begin of a transfer hold. Uplinks of a second begin at 9.5 s and at 10 s, when losses and
-// latency rise.
+// S64: the values at the begin of a transfer hold. Uplinks of a second begin at 9.5 s and at 10 s, when losses
+// rise, and latency or not.
 func TestChannelAtTheBegin(t *testing.T) {
-	for _, shared := range []bool{false, true} {
-		var ends [2]engine.Time
-		var why [2]Reason
-		var c *Clients
-		s := setup(2, func(s *Setup) {
-			s.Network.RTTms, s.Network.DownlinkMbps = 0, 1e9
-			if shared {
-				s.Network.ServerUpMbps = 100
+	for _, later := range []struct {
+		rttMs float64
+		ends  engine.Time
+	}{{0, 11 * second}, {3000, 12_500_000_000}} {
+		for _, shared := range []bool{false, true} {
+			var ends [2]engine.Time
+			var why [2]Reason
+			var c *Clients
+			s := setup(2, func(s *Setup) {
+				s.Network.RTTms, s.Network.DownlinkMbps = 0, 1e9
+				if shared {
+					s.Network.ServerUpMbps = 100
+				}
+				change := []engine.Time{0, 10 * second}
+				s.Channel = channels{staircase{change, []float64{0, later.rttMs}}, staircase{change, []float64{0, 1}}}
+			})
+			c = start(t, s, Listener{
+				Responded: func(client int) { ends[client] = c.Now() },
+				Failed:    func(client int, r Reason) { ends[client], why[client] = c.Now(), r },
+			})
+			for client, at := range []float64{9.5, 10} {
+				c.RunUntil(engine.FromSeconds(at))
+				c.Start(client, Attempt{BytesUp: 125_000})
 			}
-			change := []engine.Time{0, 10 * second}
-			s.Channel = channels{staircase{change, []float64{0, 3000}}, staircase{change, []float64{0, 1}}}
-		})
-		c = start(t, s, Listener{
-			Responded: func(client int) { ends[client] = c.Now() },
-			Failed:    func(client int, r Reason) { ends[client], why[client] = c.Now(), r },
-		})
-		for client, at := range []float64{9.5, 10} {
-			c.RunUntil(engine.FromSeconds(at))
-			c.Start(client, Attempt{BytesUp: 125_000})
+			c.Run()
+			expect.That(t, ends == [2]engine.Time{10_500_000_000, later.ends} && why == [2]Reason{0, MessageLost},
+				"shared %v: uplinks end at %v, for %v", shared, ends, why)
 		}
-		c.Run()
-		expect.That(t, ends == [2]engine.Time{10_500_000_000, 12_500_000_000} && why == [2]Reason{0, MessageLost},
-			"shared %v: uplinks end at %v, for %v", shared, ends, why)
 	}
 }
 

@@ -25,19 +25,25 @@ func hot(change func(*Setup)) Setup {
 	})
 }
 
-// throttling adds up how long clients were throttled.
-type throttling struct{ slow engine.Time }
+// throttling adds up how long clients were throttled, and their FLOPs until 450 s.
+type throttling struct {
+	slow  engine.Time
+	flops float64
+}
 
 func (j *throttling) Note(e Entry) {
 	if e.Kind == Span && e.Activity == Compute {
 		j.slow += e.Throttled
+		if e.To <= 450*second {
+			j.flops += e.Amount
+		}
 	}
 }
 
 // attempts runs attempts of so many GFLOP that begin at instants, and returns when each has ended, the joules until the
-// last end, and how long the device was throttled. Each minute the spans are cut.
-func attempts(t *testing.T, s Setup, gflop, at []float64) (ends []float64, joules, throttledS float64, c *Clients) {
-	j := &throttling{}
+// last end, and what it has done. Each minute the spans are cut.
+func attempts(t *testing.T, s Setup, gflop, at []float64) (ends []float64, joules float64, j *throttling, c *Clients) {
+	j = &throttling{}
 	s.Journal = j
 	ended := func() {
 		c.Batteries().AccountAll(c.Now())
@@ -54,7 +60,7 @@ func attempts(t *testing.T, s Setup, gflop, at []float64) (ends []float64, joule
 		c.CutSpans()
 		c.Batteries().AccountAll(c.Now()) // accounts move no instant
 	}
-	return ends, joules, j.slow.Seconds(), c
+	return ends, joules, j, c
 }
 
 // TestHeatAgainstItsOracle compares with a program that integrates the equation of HeatConfig in closed form by
@@ -87,7 +93,8 @@ func TestHeatAgainstItsOracle(t *testing.T) {
 		"S14, steady below it": {func(s *Setup) { s.Devices.KPerW = 2 }, []float64{1000}, []float64{0},
 			[]float64{1000}, 5500, 0, 1},
 	} {
-		ends, joules, throttledS, of := attempts(t, hot(c.change), c.gflop, c.at)
+		ends, joules, did, of := attempts(t, hot(c.change), c.gflop, c.at)
+		throttledS := did.slow.Seconds()
 		expect.Must(t, len(ends) == len(c.ends), "%s: ends %v", name, ends)
 		for i, want := range c.ends {
 			expect.That(t, math.Abs(ends[i]-want) <= c.stretches*1e-9+1e-12, "%s: ends at %.9f s, want %.9f", name,
@@ -97,10 +104,24 @@ func TestHeatAgainstItsOracle(t *testing.T) {
 			c.joules)
 		expect.That(t, c.throttledS < 0 || math.Abs(throttledS-c.throttledS) <= c.stretches*1e-9+1e-12,
 			"%s: throttled for %.9f s, want %.9f", name, throttledS, c.throttledS)
-		if name == "S10, empty while throttled" {
-			flops := of.Take().FLOPs
-			expect.That(t, math.Abs(flops/514129809324.582-1) <= 1e-9, "%s: %.12g FLOPs", name, flops)
+		flops, want := of.Take().FLOPs, c.gflop[0]*1e9
+		switch name {
+		case "S04, the next attempt finds it warm":
+			want = 900e9
+		case "S10, empty while throttled":
+			want = 514129809324.582
+		case "S11, cools while paused":
+			expect.That(t, math.Abs(did.flops/432.944154167984e9-1) <= 1e-9, "%s: %.12g FLOPs at 450 s", name,
+				did.flops)
 		}
+		expect.That(t, math.Abs(flops/want-1) <= 1e-9, "%s: %.12g FLOPs, want %.12g", name, flops, want)
+	}
+	_, _, _, c := attempts(t, hot(nil), nil, nil)
+	of, state, now := c.processors.machines.of, devices.State{}, engine.Time(0)
+	for _, want := range []engine.Time{415888308336, 676069899381} { // S02: throttles, and recovers
+		_, _, until := of.Pace(0, state, devices.Computing, now)
+		state, now = of.After(0, state, devices.Computing, now, until), until
+		expect.That(t, max(now-want, want-now) <= 2, "S02: throttles or recovers at %d, want %d ns", now, want)
 	}
 }
 

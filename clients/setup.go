@@ -96,8 +96,8 @@ type Setup struct {
 	RoundTrips int
 	HubRounds  int  // how often a hub asks its clients before it reports, for expected times; 0: once
 	Due        bool // record when responses are expected; see Clients.Due
-	// AnswerTimeout is how long after a message a server that needs its response (Listener.Needed) gives it up; 0: never.
-	// It requires Due.
+	// AnswerTimeout is how long after a message a server that needs its response (Listener.Needed) gives
+	// it up; 0: never. It requires Due.
 	AnswerTimeout engine.Time
 	// Ahead is called with clients whose events come next, to read their state into caches; nil:
 	// not called.

@@ -243,7 +243,8 @@ func TestTimeoutsAgainstALoop(t *testing.T) {
 		}
 		seen[fmt.Sprint(arrives, n > 1)]++
 	})
-	expect.That(t, len(seen) == 4 || testing.Short(), "%v: transfers with one and more connections must arrive and fail", seen)
+	expect.That(t, len(seen) == 4 || testing.Short(),
+		"%v: transfers with one and more connections must arrive and fail", seen)
 }
 
 // A client that is canceled, or fails for another reason, hears of no timeout of its last transfer, and its timers are

@@ -44,6 +44,7 @@ var shortForms = map[string][]string{
 		`experiment.benchmark.tune.solved."problem.lambda"=[0.01]`},
 	"heat":             {"run.rounds=6"},
 	"timeouts":         {"run.rounds=6"},
+	"evening":          {"run.rounds=90"},
 	"hedged":           {"run.rounds=20", "run.seeds=[1]"},
 	"deadline":         {"run.rounds=40", "experiment.deadline.tuning.extend=0"},
 	"quickstart-small": nil,
