@@ -99,7 +99,8 @@ func (c *check) start(run *scenario.RunSpec) error {
 	if err := clientsOf(setup, &about); err != nil {
 		return fmt.Errorf("run %s: %w", run.ID, err)
 	}
-	if s.Federation.DeadlineS == 0 && s.Federation.AnswerTimeoutS == 0 && !s.Network.TimesOut() || about.Work.Steps == nil {
+	fed := &s.Federation
+	if fed.DeadlineS == 0 && fed.AnswerTimeoutS == 0 && !s.Network.TimesOut() || about.Work.Steps == nil {
 		return nil
 	}
 	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, c.pool

@@ -123,7 +123,7 @@ type Shared struct {
 	StepsLow, StepsHigh float64 // limits of drawn work: a share of StepsHigh, and passes over the smallest task
 	Over                float64 // clients that a round asks, as a multiple of the responses that it needs
 	Retries             int     // how often a round asks a client again
-	AnswerTimeoutS      float64 // seconds after which a try is given up; 0: failures are known when the response was due
+	AnswerTimeoutS      float64 // after which a try is given up; 0: failures are known when the response was due
 }
 
 // SetOptions sets the options of the protocol in force, a pointer to its options struct or nil, and

@@ -175,8 +175,8 @@ func TestHedgedRounds(t *testing.T) {
 		}
 		expect.That(t, slices.Equal(s.Taken, taken), "%s: the server takes %v, want %v", c.name, s.Taken, taken)
 		expect.That(t, r.Value("asked_more") == float64(c.more) && r.Value("canceled") == float64(c.stopped) &&
-			r.Late == c.l && r.Dropped == c.dropped, "%s: asked %g more, stopped %g, %d late, %d dropped; want %d, %d, "+
-			"%d, %d", c.name, r.Value("asked_more"), r.Value("canceled"), r.Late, r.Dropped, c.more, c.stopped, c.l,
+			r.Late == c.l && r.Dropped == c.dropped, "%s: asked %g more, stopped %g, %d late, %d dropped; want %d, "+
+			"%d, %d, %d", c.name, r.Value("asked_more"), r.Value("canceled"), r.Late, r.Dropped, c.more, c.stopped, c.l,
 			c.dropped)
 	}
 }
