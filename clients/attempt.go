@@ -188,8 +188,7 @@ func (c *Clients) proceed(client int) {
 		latency := c.flows.begin(m, done, share, wakes, c.timeouts.dials(client, done))
 		c.transfer(m, latency)
 		if c.timeouts != nil {
-			mbps, _ := c.flows.rate(client, m.way)
-			c.timeouts.begin(client, wakes.Add(latency), mbps > 0)
+			c.timeouts.begin(client, wakes.Add(latency), c.flows.moves(client, m.way))
 		}
 		return
 	}

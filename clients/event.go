@@ -39,8 +39,7 @@ func (c *Clients) happen(kind engine.Kind, client int, seq uint32) {
 		way := c.at(client).phase.way()
 		c.flows.updateRate(client, way)
 		if c.timeouts != nil {
-			mbps, _ := c.flows.rate(client, way)
-			c.timeouts.change(client, mbps > 0)
+			c.timeouts.change(client, c.flows.moves(client, way))
 		}
 	case EventDrop:
 		c.leave(client, true)
@@ -57,6 +56,7 @@ func (c *Clients) happen(kind engine.Kind, client int, seq uint32) {
 		c.recharge(client)
 	case EventCapacity:
 		c.flows.setCapacity()
+		c.watchCapacity()
 	}
 }
 

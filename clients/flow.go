@@ -33,6 +33,7 @@ type direction struct {
 	event engine.Handle // the next event of this kind
 	at    engine.Time   // the instant of event; Never: there is none
 	stale bool          // event may have to be at another instant
+	shut  []bool        // by shared link, the server's first: no share of its capacity is left; nil: of none
 }
 
 // moving is the transfer that a client has under way.
@@ -92,8 +93,14 @@ func (l *sharedLinks) setCapacity() {
 // setShare leaves a link, -1 for the server's, a share of its capacity, if it has one.
 func (w *direction) setShare(now engine.Time, link int, share float64) {
 	w.stale = true
+	if link < 0 && w.tree.ServerMbps == 0 || link >= len(w.tree.CellMbps) { // unlimited
+		return
+	}
+	if w.shut == nil {
+		w.shut = make([]bool, 1+len(w.tree.CellMbps))
+	}
+	w.shut[1+link] = share == 0
 	switch {
-	case link < 0 && w.tree.ServerMbps == 0, link >= len(w.tree.CellMbps): // unlimited
 	case link < 0 && share == 0:
 		w.share.StopServer(now)
 	case link < 0:
@@ -142,6 +149,17 @@ func (l *sharedLinks) updateRate(client int, way network.Direction) {
 		m.change = l.clock.Schedule(until, EventRateChange, client)
 	}
 	l.setRate(client, &l.ways[way], mbps/m.jitter)
+}
+
+// moves reports whether bytes of a client move now, once its latency is over: its own link and those that it shares
+// carry some.
+func (l *sharedLinks) moves(client int, way network.Direction) bool {
+	w := &l.ways[way]
+	if w.shut != nil && (w.shut[0] || w.tree.CellOf != nil && w.shut[1+w.tree.CellOf[client]]) {
+		return false
+	}
+	mbps, _ := l.rate(client, way)
+	return mbps > 0
 }
 
 // rate returns the rate that the link of a client has now, and until when.

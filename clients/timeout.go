@@ -98,6 +98,18 @@ func (t *timeouts) change(client int, moves bool) {
 	t.schedule(client, c)
 }
 
+// watchCapacity tells which connections move bytes after a change of capacities.
+func (c *Clients) watchCapacity() {
+	if c.timeouts == nil {
+		return
+	}
+	for client := range c.Len() {
+		if d := c.at(client); d.working() && d.phase.transfers() {
+			c.timeouts.change(client, c.flows.moves(client, d.phase.way()))
+		}
+	}
+}
+
 // schedule sets the event of a connection. One that has been quiet for as long as it may is given up, though bytes
 // might move from this instant on.
 func (t *timeouts) schedule(client int, c *connection) {

@@ -31,13 +31,22 @@ type upload struct {
 	latencyS float64
 	beginS   float64
 	presence staircase // empty: always available
+	cell     bool      // the rates are what is left of a cell, and not those of the link
 }
 
 // run returns when the uplink is over, whether it arrives, the bytes that were sent, and the number of connections.
 func (u *upload) run(t testing.TB) (endS float64, arrives bool, bytes float64, connections int) {
 	s := setup(1, func(s *Setup) {
 		s.Network.DownlinkMbps, s.Network.RTTms, s.Network.TimeoutConfig = 1e9, 2e3*u.latencyS, u.TimeoutConfig
-		s.Network.UplinkMbps, s.Bandwidth = u.mbps.value[0], rates{u.mbps}
+		if s.Network.UplinkMbps = u.mbps.value[0]; u.cell {
+			left := staircase{at: u.mbps.at}
+			for _, mbps := range u.mbps.value {
+				left.value = append(left.value, mbps/s.Network.UplinkMbps)
+			}
+			s.Network.Cells, s.Network.CellUpMbps, s.Capacity = 1, s.Network.UplinkMbps, shares{0: left}
+		} else {
+			s.Bandwidth = rates{u.mbps}
+		}
 		if u.presence.at != nil {
 			s.Availability, s.Faults.OnReturn = u.presence, devices.Resume
 		}
@@ -88,35 +97,37 @@ func TestTimeoutsAgainstTheirOracle(t *testing.T) {
 	}{
 		"S29": {upload{mbps: steady(4), bytes: 758e6}, 1516, true, 758e6, 1},
 		"S31": {upload{timeout{TimeoutS: 300, Resends: 3, Retransmit: restart, ReconnectS: 5}, steady(4), 758e6,
-			0, 0, none}, 1215, false, 6e8, 4},
+			0, 0, none, false}, 1215, false, 6e8, 4},
 		"S32": {upload{timeout{TimeoutS: 300, Resends: 10, Retransmit: resume, ReconnectS: 5}, steady(4), 758e6,
-			0.05, 0.05, none}, 1541.3, true, 758e6, 6},
+			0.05, 0.05, none, false}, 1541.3, true, 758e6, 6},
 		"S34": {upload{timeout{TimeoutS: 300, Resends: 10, Retransmit: resume, ResumeBytes: 160e6, ReconnectS: 5},
-			steady(4), 758e6, 0.05, 0.05, none}, 3350, false, 1649725000, 11},
+			steady(4), 758e6, 0.05, 0.05, none, false}, 3350, false, 1649725000, 11},
 		"S35": {upload{timeout{IdleTimeoutS: 40, Resends: 3, Retransmit: restart, ReconnectS: 5}, gap, 1e8, 0, 0,
-			none}, 130, true, 1e8, 1},
+			none, false}, 130, true, 1e8, 1},
 		"S37": {upload{timeout{IdleTimeoutS: 20, Resends: 3, Retransmit: resume, ReconnectS: 5}, gap, 1e8, 0, 0,
-			none}, 130, true, 1e8, 2},
+			none, false}, 130, true, 1e8, 2},
 		"S38": {upload{timeout{IdleTimeoutS: 10, Resends: 1, Retransmit: restart, ReconnectS: 5}, gap, 1e8, 0, 0,
-			none}, 65, false, 4e7, 2},
+			none, false}, 65, false, 4e7, 2},
 		"S40": {upload{timeout{IdleTimeoutS: 30, Resends: 5, Retransmit: resume, ReconnectS: 5}, waves, 688e6, 0,
-			3000, none}, 3838, true, 688e6, 2},
-		"S41": {upload{timeout{IdleTimeoutS: 30, Retransmit: restart}, steady(0.001), 1e6, 0, 0, none}, 8000,
+			3000, none, false}, 3838, true, 688e6, 2},
+		"S41": {upload{timeout{IdleTimeoutS: 30, Retransmit: restart}, steady(0.001), 1e6, 0, 0, none, false}, 8000,
 			true, 1e6, 1},
 		"S43, a tie with the last bit": {upload{timeout{TimeoutS: 100, Retransmit: restart}, steady(8), 1e8, 0, 0,
-			none}, 100, true, 1e8, 1},
+			none, false}, 100, true, 1e8, 1},
 		"a tie of idling with its end": {upload{timeout{IdleTimeoutS: 30, Retransmit: restart}, gap, 1e8, 0, 0,
-			none}, 70, false, 4e7, 1},
+			none, false}, 70, false, 4e7, 1},
 	} {
-		endS, arrives, bytes, connections := c.run(t)
-		shift := 0.0
-		if c.latencyS > 0 {
-			shift = c.beginS // the oracle begins at 0
+		for _, c.cell = range []bool{false, true} {
+			endS, arrives, bytes, connections := c.run(t)
+			shift := 0.0
+			if c.latencyS > 0 {
+				shift = c.beginS // the oracle begins at 0
+			}
+			expect.That(t, math.Abs(endS-shift-c.endS) <= 1e-9*float64(c.connections+3) && arrives == c.arrives &&
+				math.Abs(bytes-c.bytes) <= 1 && connections == c.connections,
+				"%s (cell %t): ends at %.9f s (arrives: %t) with %.9g bytes on %d connections", name, c.cell,
+				endS-shift, arrives, bytes, connections)
 		}
-		expect.That(t, math.Abs(endS-shift-c.endS) <= 1e-9*float64(c.connections+3) && arrives == c.arrives &&
-			math.Abs(bytes-c.bytes) <= 1 && connections == c.connections,
-			"%s: ends at %.9f s (arrives: %t) with %.9g bytes on %d connections", name, endS-shift, arrives, bytes,
-			connections)
 	}
 }
 
@@ -218,7 +229,7 @@ func TestTimeoutsAgainstALoop(t *testing.T) {
 		}
 		u := upload{
 			mbps: stairs("rates", 0, 0.5, 2, 8), bytes: math.Round(rapid.Float64Range(1e5, 1e8).Draw(r, "bytes")),
-			latencyS: 0.25, beginS: 0.25,
+			latencyS: 0.25, beginS: 0.25, cell: rapid.Bool().Draw(r, "cell"),
 		}
 		u.Retransmit = rapid.SampledFrom([]string{network.Restart, network.Proceed}).Draw(r, "retransmit")
 		if rapid.Bool().Draw(r, "timeout") {

@@ -18,7 +18,7 @@ type TimeoutConfig struct {
 	// take resends further ones
 	TimeoutS float64 `toml:"timeout_s" absent:"0: never"`
 	// a connection is given up when no byte has moved for so many seconds: during latency, at rate
-	// 0 and while the device is unavailable
+	// 0, on a shared link without capacity and while the device is unavailable
 	IdleTimeoutS float64 `toml:"idle_timeout_s" absent:"0: never"`
 	// further connections of a transfer; without one left, the attempt fails
 	Resends int `toml:"resends"`
