@@ -37,7 +37,7 @@ func (t *TimeoutConfig) TimesOut() bool { return t.TimeoutS > 0 || t.IdleTimeout
 func (t *TimeoutConfig) Validate(c *config.Checker) {
 	seconds := func(key string, x float64) {
 		c.Require(x >= 0 && x <= 1e9, key, x, "must be positive and at most 1e+09")
-		c.Require(x == 0 || x >= 1e-9, key, x, "must be at least a nanosecond")
+		c.Require(x <= 0 || x >= 1e-9, key, x, "must be at least a nanosecond")
 	}
 	seconds("timeout_s", t.TimeoutS)
 	seconds("idle_timeout_s", t.IdleTimeoutS)
