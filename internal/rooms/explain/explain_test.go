@@ -93,8 +93,14 @@ func TestOverheadsAreAPart(t *testing.T) {
 	r, plain := explainScenario(t, timed, alike, "overhead.task_s=0.2"), explainScenario(t, timed, alike)
 	rounds := float64(len(r.Rounds))
 	parts := r.Path.Parts()
-	expect.Must(t, parts[2].Name == "compute" && parts[3].Name == "overhead", "the parts are %v", parts)
-	near(t, "the overhead", parts[3].S, 0.2*rounds, exact)
+	expect.Must(t, parts[2].Name == "compute" && parts[3].Name == "throttled" && parts[4].Name == "overhead",
+		"the parts are %v", parts)
+	near(t, "the overhead", parts[4].S, 0.2*rounds, exact)
+	hot := explainScenario(t, timed, alike, "overhead.task_s=0.2", "devices.heat.k_per_w=100",
+		"devices.heat.j_per_k=0.01", "devices.idle_w=0.01", "devices.compute_w=2").Path
+	slow := hot.Parts()
+	near(t, "computing, throttled or not", slow[2].S+slow[3].S, hot.ComputeS-hot.OverheadS, exact)
+	expect.That(t, parts[3].S == 0 && slow[3].S > slow[2].S && slow[2].S > 0, "the parts are %v with heat", slow)
 	near(t, "the overhead of all devices", r.All.OverheadS, 0.2*rounds*float64(len(r.Devices)), exact)
 	near(t, "the compute time beside overheads", r.All.ComputeS-r.All.OverheadS, plain.All.ComputeS, 1e-7)
 	if plain.All.OverheadS != 0 || !strings.Contains(r.Sections().Text(80), "\n  overhead ") ||

@@ -114,27 +114,18 @@ func (r *Report) costs() (all columns.Sections) {
 	return all
 }
 
-// Parts returns the parts of a path with their names. Computing is two: the FLOPs, and the
-// overheads. A transfer is two: alone, and what it shares links longer.
+// Parts returns the parts of a path with their names. Computing is three: the FLOPs, those at less than the usual
+// speed, and the overheads. A transfer is two: alone, and what it shares links longer.
 func (p *Path) Parts() []Part {
+	flops := max(0, p.ComputeS-p.OverheadS)
+	throttled := float64(flops * share(p.ThrottledS, p.ComputeS))
 	return []Part{
 		{"downlink", p.DownlinkS - p.DownSharedS}, {"downlink shared", p.DownSharedS},
-		{"compute", max(0, p.ComputeS-p.OverheadS)}, {"overhead", p.OverheadS},
+		{"compute", flops - throttled}, {"throttled", throttled}, {"overhead", p.OverheadS},
 		{"uplink", p.UplinkS - p.UpSharedS}, {"uplink shared", p.UpSharedS}, {"polls", p.PollS},
 		{"waiting", p.WaitS}, {"unavailable", p.UnavailableS}, {"depleted", p.DepletedS}, {"clock", p.ClockS},
 		{"server", p.ServerS},
 	}
-}
-
-// split returns Parts with the FLOPs at less than the usual speed as a part of their own, if there are any.
-func (p *Path) split() []Part {
-	all := p.Parts()
-	if p.ThrottledS > 0 {
-		throttled := float64(all[2].S * share(p.ThrottledS, p.ComputeS))
-		all[2].S -= throttled
-		all = slices.Insert(all, 3, Part{"throttled", throttled})
-	}
-	return all
 }
 
 // Part is a named part of a path.
@@ -150,7 +141,7 @@ func (r *Report) path() columns.Section {
 		of *= float64(len(r.Devices))
 	}
 	lines := [][]string{{"part", "time", "share"}}
-	for _, part := range path.split() {
+	for _, part := range path.Parts() {
 		if part.S > 0 {
 			lines = append(lines, []string{part.Name, r.time(r.TimeS * share(part.S, of)), percent(share(part.S, of))})
 		}
@@ -342,7 +333,7 @@ func (r *Report) rounds() columns.Section {
 
 // largest returns the name of the largest part of a path and its share.
 func (p *Path) largest(seconds float64) string {
-	most := slices.MaxFunc(p.split(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
+	most := slices.MaxFunc(p.Parts(), func(p, q Part) int { return cmp.Compare(p.S, q.S) })
 	return fmt.Sprintf("%s %s", most.Name, percent(share(most.S, seconds)))
 }
 

@@ -425,3 +425,14 @@ func TestStragglers(t *testing.T) {
 		}
 	}
 }
+
+// Each theme of the page has a color for each part of the time.
+func TestPartsHaveColors(t *testing.T) {
+	css := expect.Value(files.ReadFile("page/style.css"))(t)
+	themes := regexp.MustCompile(`--parts: ([^;]+);`).FindAllStringSubmatch(string(css), -1)
+	expect.That(t, len(themes) == 3, "there are colors for %d themes", len(themes))
+	for _, theme := range themes {
+		n := len(strings.Fields(theme[1]))
+		expect.That(t, n == len(parts()), "%d colors for %d parts", n, len(parts()))
+	}
+}
