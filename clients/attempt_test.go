@@ -37,28 +37,6 @@ func TestResponseTime(t *testing.T) {
 	})
 }
 
-// A canceled attempt counts the work and bytes up to the cancellation, and its client can
-// be started again.
-func TestCancel(t *testing.T) {
-	heard := 0
-	c := start(t, setup(1, nil), Listener{Responded: func(int) { heard++ }, Failed: func(int, Reason) { heard++ }})
-	// 5 ms of latency and 8 ms of bytes each way, one second of work.
-	c.Start(0, Attempt{BytesDown: 1000, Work: devices.Work{FLOPs: 1000}, BytesUp: 1000})
-	c.RunUntil(engine.FromSeconds(0.013 + 0.25))
-	c.Cancel(0)
-	if got := c.Take(); got.BytesDown != 1000 || math.Abs(got.FLOPs-250) > 1e-3 || got.BytesUp != 0 || heard != 0 {
-		t.Errorf("%+v, heard %d times", got, heard)
-	}
-	if !c.Idle(0) {
-		t.Fatal("not idle")
-	}
-	c.Start(0, Attempt{Number: 1, BytesDown: 1000, Work: devices.Work{FLOPs: 10}, BytesUp: 1000})
-	c.Run()
-	if got := c.Take(); got != (Traffic{10, 1000, 1000}) || heard != 1 {
-		t.Errorf("the second attempt: %+v, heard %d times", got, heard)
-	}
-}
-
 // onOff is available before an instant and from another one on.
 type onOff struct{ from, to engine.Time }
 
@@ -155,18 +133,6 @@ func TestGroupBehindAHub(t *testing.T) {
 		if c.hubs.each[g] != (hub{}) || c.Hub(g) != (HubState{}) {
 			t.Errorf("hub %d is left as %+v", g, c.hubs.each[g])
 		}
-	}
-}
-
-// Messages of different sizes are under way at the same time, each with its own bytes.
-func TestMessagesOfDifferentSizes(t *testing.T) {
-	c := start(t, setup(2, nil), Listener{})
-	c.Start(0, Attempt{BytesDown: 1e6})
-	c.RunUntil(engine.FromSeconds(1))
-	c.Start(1, Attempt{BytesDown: 10})
-	c.Run()
-	if got := c.Take().BytesDown; got != 1e6+10 {
-		t.Errorf("%g bytes down", got)
 	}
 }
 
@@ -269,30 +235,6 @@ func TestCancelInEachPhase(t *testing.T) {
 		}
 		if c.Run(); heard != 0 {
 			t.Errorf("%+v: heard of it %d times", e, heard)
-		}
-	}
-}
-
-// Lost messages take their time and bytes; the work behind a lost message is not done.
-func TestLostMessages(t *testing.T) {
-	for _, e := range []struct {
-		lost  flags
-		at    float64
-		moved Traffic
-	}{
-		{downlinkLost, 0.013, Traffic{BytesDown: 1000}}, {uplinkLost, 1.026, Traffic{1000, 1000, 1000}},
-	} {
-		var heard []string
-		var c *Clients
-		c = start(t, setup(1, nil), Listener{
-			Failed: func(_ int, why Reason) { heard = append(heard, fmt.Sprint(why, c.Now())) },
-		})
-		c.Start(0, whole)
-		c.at(0).set(e.lost, true)
-		c.Run()
-		want := []string{fmt.Sprint(MessageLost, engine.FromSeconds(e.at))}
-		if got := c.Take(); !slices.Equal(heard, want) || got != e.moved {
-			t.Errorf("%+v: %q, counted %+v", e, heard, got)
 		}
 	}
 }

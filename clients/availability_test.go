@@ -61,35 +61,6 @@ func (pulses) Available(_ int, at engine.Time) (bool, engine.Time) {
 	return at/second%2 == 0, (at/second + 1) * second
 }
 
-// An attempt that is interrupted twice in the same phase has done both parts: a second of
-// latency, a second of bytes, and 1.5 s of work, in the seconds 0, 2, 4 and 6.
-func TestInterruptedTwice(t *testing.T) {
-	var c *Clients
-	responded := engine.Never
-	hear := func(int) { responded = c.Now() }
-	c = start(t, setup(1, func(s *Setup) {
-		s.Availability, s.Faults.OnReturn, s.Network.RTTms = pulses{}, devices.Resume, 2000
-	}), Listener{Responded: hear})
-	c.Start(0, Attempt{BytesDown: 125_000, Work: devices.Work{FLOPs: 1500}})
-	c.RunUntil(3 * second / 2)
-	if got := c.Take().BytesDown; got != 0 {
-		t.Errorf("%g bytes during the latency", got)
-	}
-	c.Run()
-	// Down: seconds 0 and 2. Work: 4 and half of 6. Up: a second of latency from 6.5 s on.
-	if got := c.Take(); !near(responded, 15*second/2, 9) || got.BytesDown != 125_000 || !near(got.FLOPs, 1500, 1e-6) {
-		t.Errorf("responded at %v, counted %+v", responded, got)
-	}
-	responded = engine.Never
-	c = start(t, setup(1, func(s *Setup) {
-		s.Availability, s.Faults.OnReturn, s.Network.RTTms = pulses{}, devices.Resume, 0
-	}), Listener{Responded: hear})
-	c.Start(0, Attempt{Work: devices.Work{FLOPs: 2500}})
-	if c.Run(); !near(responded, 9*second/2, 9) || !near(c.Take().FLOPs, 2500, 1e-6) {
-		t.Errorf("responded at %v", responded)
-	}
-}
-
 // A battery that is empty ends an attempt that is paused: 10 J last for 20 s of idling.
 func TestDepletedWhilePaused(t *testing.T) {
 	var heard []string

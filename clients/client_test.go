@@ -31,31 +31,3 @@ func TestPlaceOfADrop(t *testing.T) {
 		}
 	}
 }
-
-// A client's phase and flags determine which requests it can take.
-func TestConditionsOfAClient(t *testing.T) {
-	for _, c := range []struct {
-		client                   client
-		available, idle, working bool
-		activity                 Activity
-		why                      Reason
-	}{
-		{client{}, true, true, false, Idle, 0},
-		{client{phase: failed}, true, false, false, Idle, 0},
-		{client{phase: compute}, true, false, true, Compute, 0},
-		{client{phase: compute, flags: paused | unavailable}, false, false, false, Unavailable, BecameUnavailable},
-		{client{phase: downlink, flags: onHold}, true, false, false, Downlink, 0},
-		{client{phase: uplink, flags: refuses}, false, false, true, Uplink, BatteryLow},
-		{client{phase: depleted, flags: unavailable}, false, false, false, Depleted, BatteryDepleted},
-	} {
-		p := newPopulation(&Setup{System: System{Clients: 1}})
-		*p.at(0) = c.client
-		working, activity := p.at(0).working(), p.at(0).activity()
-		if p.Available(0) != c.available || p.Idle(0) != c.idle || working != c.working || activity != c.activity {
-			t.Errorf("%+v: %+v", c, p.State(0))
-		}
-		if !c.available && p.WhyUnavailable(0) != c.why {
-			t.Errorf("%+v: %v", c, p.WhyUnavailable(0))
-		}
-	}
-}

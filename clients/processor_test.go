@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -37,30 +36,6 @@ func processorsOf(n int, change func(*Setup)) *processors {
 func workOf(p *processors, client int, flops float64) work {
 	p.population.SetWork(client, devices.Work{FLOPs: flops}, 0)
 	return p.population.work(client)
-}
-
-// Work of 15 s at the usual speed, or of a part of it, while the speed is 1 for 10 s, then a
-// half for 10 s, then 2.
-func TestComputeWhileTheSpeedChanges(t *testing.T) {
-	p := processorsOf(1, func(s *Setup) { s.Speed = stairs{10 * second, []float64{1, 0.5, 2}} })
-	w := workOf(p, 0, 15_000)
-	for _, c := range []struct{ begins, share, want float64 }{
-		{0, 1, 20},   // 10 s, then 5 s at a half
-		{5, 1, 17.5}, // 5 s, 10 s at a half, 2.5 s at 2
-		{25, 1, 7.5}, // at 2
-		{0, 0.5, 7.5},
-		{12, 0.2, 6},   // 3 s at a half
-		{15, 0.5, 7.5}, // 5 s at a half, 2.5 s at 2
-	} {
-		from := engine.FromSeconds(c.begins)
-		length := p.computeLength(w, from, c.share)
-		if length != engine.FromSeconds(c.want) {
-			t.Errorf("%g of the work from %g s: %v, want %g s", c.share, c.begins, length, c.want)
-		}
-		if done := p.computedShare(w, from, from+length); math.Abs(done-c.share) > 1e-9 {
-			t.Errorf("from %g s %g of the work is done in %v, want %g", c.begins, done, length, c.share)
-		}
-	}
 }
 
 // Work that ends within a nanosecond ends behind it: 10 s, and a third of a second at 3.

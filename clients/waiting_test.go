@@ -305,28 +305,6 @@ func TestExpectedWaits(t *testing.T) {
 	}
 }
 
-// Over many attempts with random phases, a message waits half a period on average.
-func TestRandomPhases(t *testing.T) {
-	const n = 4000
-	var p page
-	s := setup(n, func(s *Setup) { s.Network.ClientPollS, s.Journal = 3, &p })
-	c := start(t, s, Listener{})
-	round(c, 0, 0, make([]float64, n)...)
-	c.Run()
-	c.CutSpans()
-	sum, most := 0.0, engine.Time(0)
-	for _, e := range p {
-		if e.Kind == Span && e.Activity == Waiting {
-			sum += (e.To - e.From).Seconds()
-			most = max(most, e.To-e.From)
-		}
-	}
-	// The mean of n numbers that are uniform in [0, 3) has a standard deviation of 3/sqrt(12 n).
-	if mean := sum / n; math.Abs(mean-1.5) > 4*3/math.Sqrt(12*n) || most >= 3*second {
-		t.Errorf("messages wait %g s on average, %d at most", mean, most)
-	}
-}
-
 // Headers count on shared links, and bursts do not: two messages of 1000 bytes, 1250 on the wire
 // of which 250 pass at once, share a link of 1 Mbit/s and take 16 ms. Results count 1000 bytes.
 func TestWireOnSharedLinks(t *testing.T) {

@@ -138,19 +138,6 @@ func TestLassoAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The bits do not depend on the order of features or on earlier solutions.
-func TestSparsePrimalIsStateless(t *testing.T) {
-	c := expect.Value(newSparse(symmetric(6, func(s, t int) float64 { return delta(s, t) + 0.4 }), 0.3))(t)
-	v, other := randomMatrix(1, 6, 9), randomMatrix(2, 6, 9)
-	first, second := data.NewMatrix(6, 9), data.NewMatrix(6, 9)
-	c.Primal(&first, &v)
-	c.Primal(&second, &other)
-	c.Primal(&second, &v)
-	for i := range first.Data {
-		expect.Must(t, first.Data[i] == second.Data[i], "the same V gave two W")
-	}
-}
-
 func BenchmarkSparsePrimal(b *testing.B) {
 	c := expect.Value(newSparse(symmetric(30, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.3))(
 		b)

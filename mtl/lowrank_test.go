@@ -356,13 +356,13 @@ func TestProductsReuseTheirScratch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds on one goroutine")
 	}
-	const m, d = 20_000, 8
+	const m, d = 5_000, 8
 	v := randomMatrix(7, m, d)
 	w := data.NewMatrix(m, d)
 	learned := expect.Value(Probabilistic{Lambda: 1}.Update(nil, &v, 1e-4))(t)
 	mean := expect.Value(MeanRegularized{Lambda1: 1, Lambda2: 0.1}.Start(nil, m))(t)
 	for _, c := range []Coupling{learned, mean, Identity{M: m, Scale: 2}} {
-		const rounds = 20
+		const rounds = 5
 		once := func() {
 			c.Primal(&w, &v)
 			c.Gradient(&w, &v)

@@ -8,7 +8,6 @@ import (
 
 	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/kernel"
-	"fedsim/internal/tools/rng"
 )
 
 // largestOf returns the largest eigenvalue of P + g g^T by a full matrix.
@@ -59,22 +58,6 @@ func TestTopEigenvalueIsAboveAndTight(t *testing.T) {
 			"P = %g, g = %g: %.16g, the largest eigenvalue is %.16g", p, g, got, want)
 		expect.Must(t, calls <= 60, "P = %g, g = %g: %d evaluations", p, g, calls)
 	})
-}
-
-// When all entries of P are equal, 1/f is linear and two steps suffice.
-func TestTopEigenvalueOfEqualEntriesTakesTwoSteps(t *testing.T) {
-	p, g := make([]float64, 50), make([]float64, 50)
-	s := rng.New(1, rng.Synthetic, 0, 0)
-	size := 0.0
-	for i := range p {
-		p[i], g[i] = 0.3, s.Normal()
-		size += square(g[i])
-	}
-	calls := 0
-	got := topEigenvalue(1, 1000, column(p, g, &calls))
-	if want := (0.3 + size) * (1 + raiseBy); math.Abs(got-want) > 1e-13*want || calls != 2 {
-		t.Errorf("%.17g after %d evaluations, want %.17g after 2", got, calls, want)
-	}
 }
 
 // A larger rounding error of f raises the bound.

@@ -21,34 +21,6 @@ func everyAsynchronous(t *testing.T, f func(t *testing.T, name string, p *mtl.Pr
 	}
 }
 
-// A device's work depends on its message alone. It has the same bits when one worker
-// does it at once and when several do it in parallel as late as possible. Calls of Model
-// in between change nothing.
-func TestWhenAndWhoSolvesDoesNotMatter(t *testing.T) {
-	t.Parallel()
-	everyAsynchronous(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
-		build := func(lazy bool) *course {
-			course := newCourse(start(t, name, p, c, smaller), p, random(3, 6))
-			course.lost = func(k, attempt int) bool { return chance(k, attempt, 0.2) }
-			course.lazy = lazy
-			course.begin()
-			return course
-		}
-		early, late, unseen := build(false), build(true), build(true)
-		for n := range 200 {
-			early.next()
-			late.next()
-			unseen.next()
-			err := same(snapshot(early.a), snapshot(late.a))
-			expect.Must(t, err == nil, "response %d, computed when sent against when due: %v", n, err)
-		}
-		if err := same(snapshot(early.a), snapshot(unseen.a)); err != nil {
-			t.Errorf("seen after every response against never: %v", err)
-		}
-		expect.That(t, early.flops == late.flops, "the server's work is %g FLOPs and %g", early.flops, late.flops)
-	})
-}
-
 // A refused response leaves no trace: the state does not change, and later rounds have
 // the bits of a run in which the response was lost.
 func TestRefusedResponsesLeaveNoTrace(t *testing.T) {
@@ -156,46 +128,4 @@ func TestResponsesAllocateNothing(t *testing.T) {
 		})
 		expect.That(t, allocs == 0, "%g allocations, want 0", allocs)
 	})
-}
-
-// A timing run takes every response, for the methods that work without rounds. For
-// others it says that it does not.
-func TestTimedAsynchronous(t *testing.T) {
-	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
-	for _, name := range learningMethods() {
-		about := describe(name, p.Shape)
-		if about.Work.Steps == nil {
-			continue
-		}
-		f, _ := algorithms.Lookup(name)
-		o := f.Options()
-		if o, ok := o.(*FedCompassOptions); ok {
-			o.Epochs = 1
-		}
-		timed := expect.Value(f.Timed().Start(algorithms.Setup{Rows: []int32{14, 5, 30}, Shape: p.Shape}, o))(t)
-		learnt := start(t, name, p, c, nil)
-		b, want := learnt.(algorithms.Asynchronous)
-		if a := timed.About.Asynchronous; a != algorithms.Can(want) || a != about.Asynchronous {
-			t.Errorf("%s: timed without rounds is %v, learning %v", name, a, want)
-		}
-		if x, y := timed.About.Work.StepFLOPs, learnt.Describe().Work.StepFLOPs; x != y || x <= 0 {
-			t.Errorf("%s: a step takes %g FLOPs, learning %g", name, x, y)
-		}
-		if !want {
-			continue
-		}
-		a := timed.Asynchronous
-		for k := range 3 {
-			x, _ := a.Send(k)
-			if y, _ := b.Send(k); x != y {
-				t.Errorf("%s: %d values are sent, learning %d", name, x, y)
-			}
-			did, y := a.Solve(request(k, 0, algorithms.NoLimit, 0)), b.Solve(request(k, 0, algorithms.NoLimit, 0))
-			expect.That(t, did.Steps == y.Steps && did.Values == y.Values && did.FLOPs >= y.FLOPs,
-				"%s: device %d does %+v, learning %+v", name, k, did, y)
-			taken, flops, _ := a.Receive(k)
-			_, most, _ := b.Receive(k)
-			expect.That(t, taken && flops <= most, "%s: taken is %v at %g FLOPs, learning %g", name, taken, flops, most)
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/internal/tools/expect"
-	"fedsim/internal/tools/kernel"
 	_ "fedsim/internal/tools/rapidseed"
 	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
@@ -236,88 +235,6 @@ func TestWithoutDelayItIsBlockCoordinateAscent(t *testing.T) {
 	}
 }
 
-// It finds the optimum under random delays and losses, with every loss, every kind
-// of problem and every coupling.
-func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
-	t.Parallel()
-	check := func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		t.Helper()
-		optimum := p.Solver(testPool, 1e-8, 100_000).Optimize(t.Context(), c, nil).Lower()
-		a := start(t, "async-mocha", p, c, nil)
-		course := newCourse(a, p, random(11, 5))
-		course.lost = func(k, attempt int) bool { return chance(k, attempt, 0.2) }
-		course.begin()
-		best := math.Inf(1)
-		for n := 0; n < 60_000 && best > 1e-5; n++ {
-			course.next()
-			if n%100 == 99 {
-				best = math.Min(best, evaluate(a, p, c).Primal/optimum-1)
-			}
-		}
-		if best < -1e-7 || best > 1e-5 {
-			t.Errorf("P comes within %.2g of the optimum after %d responses, %d refused, want 1e-5", best, course.taken,
-				course.refused)
-		}
-		t.Logf("%d responses, %d refused", course.taken, course.refused)
-	}
-	problems(t, check)
-	everyCoupling(t, check)
-	for _, loss := range mtl.ScoreLosses() {
-		for _, change := range []func(*mtl.Config){tiedToMean, learnt} {
-			t.Run(loss, func(t *testing.T) {
-				p, c := onLoss(t, loss, change)
-				check(t, p, c)
-			})
-		}
-	}
-}
-
-// Many small responses leave only rounding in the server's state: V is the image of the
-// dual variables, and the w_t it sends is that of W = grad R*(V). (A million responses,
-// of which it takes up to 330,000, leave 8e-14.)
-func TestAsyncMOCHADoesNotDrift(t *testing.T) {
-	t.Parallel()
-	everyCoupling(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Sigma = 40 })).(*asyncMOCHA)
-		course := newCourse(a, p, random(7, 3))
-		course.steps = 1 // small responses, of which the server takes many
-		course.begin()
-		for range 30_000 {
-			course.next()
-		}
-		image, w := imageOf(p, a.Duals.Alpha), p.NewWeights()
-		c.Primal(&w, &image)
-		m := a.Model()
-		most := func(x []float64) float64 {
-			largest := 0.0
-			for _, v := range x {
-				largest = max(largest, math.Abs(v))
-			}
-			return largest
-		}
-		off := 0.0
-		row := make([]float64, p.Features)
-		for s := range p.Tasks() {
-			a.weights.Task(row, s)
-			for j, x := range row {
-				off = max(off, math.Abs(x-m.W.Row(s)[j]))
-			}
-		}
-		drift := 0.0
-		for i, x := range m.W.Data {
-			drift = max(drift, math.Abs(x-w.Data[i]))
-		}
-		size := most(w.Data)
-		t.Logf("%d responses: the w_t sent is %.1e off grad R*(V), that %.1e off grad R* of the image, relative",
-			course.taken, off/size, drift/size)
-		if off > 1e-12*size || drift > 1e-12*size {
-			t.Errorf(
-				"the w_t sent is %g off grad R*(V), that %g off grad R* of the image of alpha, of a largest weight %g",
-				off, drift, size)
-		}
-	})
-}
-
 // The server refuses a response by the number of responses that it has taken since it
 // sent to the device. Refused ones do not count.
 func TestMaxStaleness(t *testing.T) {
@@ -397,25 +314,6 @@ func TestAsyncMOCHAAcrossSetCoupling(t *testing.T) {
 	}
 }
 
-// Theta belongs to the subproblem that a device was sent, whatever happened since.
-func TestAsyncMOCHATheta(t *testing.T) {
-	problems(t, func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
-		a := start(t, "async-mocha", p, c, asyncOptions(func(o *AsyncMOCHAOptions) { o.Epochs = 0.3 })).(*asyncMOCHA)
-		course := newCourse(a, p, random(3, 2))
-		course.begin()
-		before := make([]float64, p.Clients())
-		for k := range before {
-			before[k] = theta(a.Problem, a, k)
-			expect.That(t, before[k] > 0 && before[k] < 1, "device %d after 0.3 passes: theta = %g", k, before[k])
-		}
-		responded, _ := course.next()
-		for k := range before {
-			expect.That(t, k == responded || theta(a.Problem, a, k) == before[k],
-				"device %d: theta is %g after another's response, was %g", k, theta(a.Problem, a, k), before[k])
-		}
-	})
-}
-
 // The server's work is a row of W for the search and one to send, the change of V, two
 // dot products, and scaling when it damps.
 func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
@@ -448,36 +346,6 @@ func TestAsyncMOCHACountsTheServersWork(t *testing.T) {
 			}
 		}
 	})
-}
-
-// b is the change of the conjugates, and Receive changes the dual by as much as the bound
-// allows. The tests above compare with the objective from scratch, this one with the sum
-// row by row.
-func TestAsyncMOCHASendsTheChangeOfItsConjugates(t *testing.T) {
-	for _, loss := range mtl.ScoreLosses() {
-		p, c := onLoss(t, loss, tiedToMean)
-		a := start(t, "async-mocha", p, c, nil).(*asyncMOCHA)
-		course := newCourse(a, p, random(3, 3))
-		course.begin()
-		for range 20 {
-			course.next()
-		}
-		for k, next := range a.Next {
-			want := 0.0
-			for i, x := range next {
-				y := p.Train.Clients[k].Y[i]
-				want += p.Scale[k] * (p.Loss.Conjugate(x, y) - p.Loss.Conjugate(a.Duals.Alpha[k][i], y))
-			}
-			expect.That(t, near(a.change[k], want, 1e-13),
-				"%s: device %d sends %v, want %v", loss, k, a.change[k], want)
-			dv := make([]float64, p.Features)
-			p.AddV(k, dv, next)
-			old := make([]float64, p.Features)
-			p.AddV(k, old, a.Duals.Alpha[k])
-			kernel.Axpy(-1, old, dv)
-			nearVector(t, "dv", a.Delta.Row(k), dv, 1e-12)
-		}
-	}
 }
 
 // Under a protocol with rounds, work that is under way when a round begins stays that of the

@@ -248,35 +248,3 @@ func TestCoCoAWork(t *testing.T) {
 		}
 	}
 }
-
-// More accuracy takes more work, and a subproblem that is solved already takes one
-// chunk.
-func TestCoCoAWorkGrowsWithAccuracy(t *testing.T) {
-	p, c := randomProblem(t, tiedToMean, nil, 6, 30, 12)
-	last := 0
-	for _, theta := range []float64{0.99, 0.5, 0.1, 0.01, 1e-4} {
-		a := start(t, "cocoa", p, c, func(o algorithms.Options) { o.(*algorithms.CoCoAOptions).Theta = theta })
-		a.Begin()
-		steps := a.Solve(request(0, 0, algorithms.NoLimit, 0)).Steps
-		expect.That(t, steps >= last, "theta = %g takes %d steps, a larger one took %d", theta, steps, last)
-		last = steps
-	}
-	expect.That(t, last > 30, "theta = 1e-4 takes %d steps: a single pass", last)
-
-	one, c := randomProblem(t, untied, nil, 4, 10)
-	a := start(t, "cocoa", one, c, func(o algorithms.Options) {
-		*o.(*algorithms.CoCoAOptions) = algorithms.CoCoAOptions{Theta: 1e-12, Stop: algorithms.StopCertificate,
-			CheckEvery: 1, MaxEpochs: 1e6}
-	})
-	for h := range 3 {
-		round(a, one, h, algorithms.NoLimit, nil)
-	}
-	a.Begin()
-	if steps := a.Solve(request(0, 9, algorithms.NoLimit, 0)).Steps; steps > 20 {
-		t.Errorf("%d steps on a subproblem that was solved before, want a chunk of 10 or two", steps)
-	}
-	if needs := needsOf("cocoa",
-		&algorithms.CoCoAOptions{}); needs != (algorithms.Needs{AllClients: true, Dual: true}) {
-		t.Errorf("needs %+v", needs)
-	}
-}

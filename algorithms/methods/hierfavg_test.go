@@ -6,7 +6,6 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/internal/tools/expect"
-	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 
@@ -32,62 +31,6 @@ func hubRound(h *hierFAvg, p *mtl.Problem, hub, number int, takesPart func(k int
 		} else {
 			h.Discard(k)
 		}
-	}
-}
-
-// With one round of hubs, hierarchical averaging is federated averaging for any responses: to
-// rounding with several hubs, bit for bit with one.
-func TestOneRoundOfHubsIsFedAvg(t *testing.T) {
-	t.Parallel()
-	p, c := randomProblem(t, tiedToMean, nil, 7, 9, 14, 5, 30, 8, 21)
-	for _, size := range []int{1, 2, 4, 6, 0} {
-		average, h := start(t, "fedavg", p, c, smaller), tiered(t, p, c, size)
-		for round := range 30 {
-			in := func(k int) bool { return chance(k, round, 0.7) }
-			average.Begin()
-			h.Begin()
-			for k := range p.Clients() {
-				for _, a := range []algorithms.Algorithm{average, h} {
-					a.Solve(request(k, round, algorithms.NoLimit, 0))
-					if in(k) {
-						a.Commit(k, 1)
-					} else {
-						a.Discard(k)
-					}
-				}
-			}
-			average.End()
-			h.End()
-			for i, want := range average.Model().W.Row(0) {
-				got := h.Model().W.Row(0)[i]
-				if one := size == 0 || size >= p.Clients(); one && got != want ||
-					math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
-					t.Fatalf("hubs of %d, round %d: w[%d] = %.17g, fedavg has %.17g", size, round, i, got, want)
-				}
-			}
-		}
-	}
-}
-
-// A round with one hub that averages five times is five rounds of federated averaging, bit for
-// bit, with drops.
-func TestRoundsOfOneHubAreRoundsOfFedAvg(t *testing.T) {
-	p, c := randomProblem(t, tiedToMean, nil, 7, 9, 14, 5, 30, 8, 21)
-	average, h := start(t, "fedavg", p, c, smaller), tiered(t, p, c, 6)
-	const rounds = 5
-	for server := range 6 {
-		h.Begin()
-		for i := range rounds {
-			number := server*rounds + i
-			in := func(k int) bool { return chance(k, number, 0.6) }
-			round(average, p, number, algorithms.NoLimit, in)
-			if hubRound(h, p, 0, number, in); i < rounds-1 {
-				h.Gather(0)
-			}
-		}
-		h.End()
-		err := same(snapshot(average), snapshot(h))
-		expect.Must(t, err == nil, "round %d: %v", server, err)
 	}
 }
 
@@ -146,28 +89,6 @@ func TestHierarchicalAveragingBySlowTwin(t *testing.T) {
 			}
 		}
 	}
-}
-
-// A round in which no hub has a response changes nothing.
-func TestHubsWithoutResponsesKeepTheModel(t *testing.T) {
-	p, c := randomProblem(t, tiedToMean, nil, 7, 9, 14, 5, 30)
-	h := tiered(t, p, c, 2)
-	s := rng.New(1, rng.Synthetic, 0, 0)
-	for j := range h.Weights() {
-		h.Weights()[j] = s.Normal()
-	}
-	before := snapshot(h)
-	h.Begin()
-	for hub := range 2 {
-		for i := range 3 {
-			hubRound(h, p, hub, i, func(int) bool { return false })
-			h.Gather(hub)
-		}
-	}
-	flops, _ := h.End()
-	expect.That(t, flops == 0, "%g FLOPs for nothing", flops)
-	err := same(snapshot(h), before)
-	expect.That(t, err == nil, "%v", err)
 }
 
 // The server moves the first hub's model towards each other report: a difference, a product and

@@ -78,23 +78,3 @@ func TestOverheadsByHand(t *testing.T) {
 		}
 	}
 }
-
-// Every method that works has mini-batches and traffic, which grow with its steps.
-func TestOverheadsGrowWithSteps(t *testing.T) {
-	for _, name := range algorithms.Names() {
-		f, _ := algorithms.Lookup(name)
-		work := f.Describe(f.Options(), mtl.Shape{Features: 6, Outputs: 1}).Work
-		if name == "optimum" || name == "central" { // no device works
-			continue
-		}
-		last, most := 0, 0.0
-		for steps := 1; steps < 100; steps++ {
-			batches, traffic := work.Overheads(12, steps)
-			if batches < max(1, last) || !(traffic >= most && traffic > 0) {
-				t.Errorf("%s: %d mini-batches and %g bytes for %d steps, %d and %g for one less", name, batches,
-					traffic, steps, last, most)
-			}
-			last, most = batches, traffic
-		}
-	}
-}

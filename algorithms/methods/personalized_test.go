@@ -292,36 +292,6 @@ func TestEvaluationOfTheGlobalModel(t *testing.T) {
 	}
 }
 
-// Devices that have not taken part hold nothing, and a round leaves nothing behind but the states
-// of those that responded.
-func TestStatesOfClientsThatTookPart(t *testing.T) {
-	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30, 8, 21)
-	for _, name := range []string{"apfl", "ditto", "feddyn", "scaffold"} {
-		a := start(t, name, p, c, smaller)
-		for h := range 4 {
-			round(a, p, h, algorithms.NoLimit, func(k int) bool { return k == 1 || k == 3 && h == 2 })
-		}
-		var held, next *algorithms.Slots
-		size := 9
-		switch a := a.(type) {
-		case *apfl:
-			held, next, size = a.held, a.next, 10
-		case *ditto:
-			held, next = a.held, a.next
-		case *fedDyn:
-			held, next = a.slopes, a.Changes
-		case *scaffold:
-			held, next = a.controls, a.Changes
-		}
-		for k := range p.Clients() {
-			if took := k == 1 || k == 3; took != held.Has(k) || next.Has(k) || took && len(held.At(k, nil)) != size {
-				t.Errorf("%s: device %d holds %d values, %d tentative", name, k, len(held.At(k, nil)),
-					len(next.At(k, nil)))
-			}
-		}
-	}
-}
-
 // What a solve costs: the rows of both models of ditto, two gradients a row in apfl, and two or
 // four in per-fedavg. One model travels. The limit of a protocol is one for all work.
 func TestPersonalizedMethodsCost(t *testing.T) {

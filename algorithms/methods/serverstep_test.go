@@ -1,14 +1,12 @@
 package methods
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
-	"fedsim/internal/rooms/privacy"
 	"fedsim/internal/tools/expect"
 	"fedsim/mtl"
 )
@@ -156,32 +154,6 @@ func TestFLOPsOfServerSteps(t *testing.T) {
 		got, _ := a.End()
 		expect.That(t, got == want, "%s: %g FLOPs of the server, want %g", name, got, want)
 	}
-}
-
-// The server's steps see the mean that privacy makes: FedAvgM without momentum is FedAvg.
-func TestServerStepsArePrivate(t *testing.T) {
-	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
-	guarded := privacy.Defaults()
-	guarded.Mechanism, guarded.Clip, guarded.Noise = privacy.Central, 0.5, 0.1
-	models := map[string][]float64{}
-	for _, name := range []string{"fedavg", "fedavgm"} {
-		f, _ := algorithms.Lookup(name)
-		o := f.Options()
-		switch o := o.(type) {
-		case *fedAvgOptions:
-			o.Weights = kit.Equally
-		case *fedAvgMOptions:
-			o.Weights, o.ServerMomentum = kit.Equally, 0
-		}
-		setup := algorithms.Setup{Problem: p, Coupling: c, Workers: 2, Seed: 5, Guard: guarded.NewGuard(4, 5)}
-		a := expect.Value(f.New(setup, o))(t)
-		for h := range 5 {
-			round(a, p, h, algorithms.NoLimit, nil)
-		}
-		models[name] = slices.Clone(a.Model().W.Row(0))
-	}
-	nearVector(t, "w", models["fedavgm"], models["fedavg"], 1e-12)
-	expect.That(t, fmt.Sprint(models["fedavg"]) != fmt.Sprint(make([]float64, 9)), "nothing was learned")
 }
 
 // On devices with equal steps FedNova is FedAvg, for softmax and networks, and with any local

@@ -9,7 +9,6 @@ import (
 
 	"fedsim/algorithms/methods"
 	"fedsim/data"
-	"fedsim/devices"
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/protocols"
@@ -135,35 +134,4 @@ func compassOptions(t testing.TB, fewest, most int, latest float64) any {
 	v.FieldByName("MaxSteps").SetInt(int64(most))
 	v.FieldByName("LatestFactor").SetFloat(latest)
 	return o
-}
-
-// No client is ever given fewer mini-batches than min_steps or more than max_steps.
-func TestCompassGivesStepsWithinItsLimits(t *testing.T) {
-	const fewest, most = 6, 16
-	var f *Federation
-	seen := map[int]bool{}
-	f = start(t, world(t, "fedcompass", protocols.Compass, func(s *Setup) {
-		busyNetwork(s)
-		s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 2
-		o := s.Options.(*methods.FedCompassOptions)
-		o.Batch = 1 // a step is a mini-batch
-		s.Config.ProtocolOptions = compassOptions(t, fewest, most, 1.2)
-		s.Schedule.Rounds = 60
-		s.Hooks = &engine.Hooks{Fired: func(engine.Event) {
-			for k := range sizes {
-				if d := f.server.Attempt(k); d.Expected {
-					seen[d.Limit] = true
-				}
-			}
-		}}
-	}))
-	finish(t, f)
-	for steps := range seen {
-		if steps < fewest || steps > most {
-			t.Errorf("a client was given %d steps", steps)
-		}
-	}
-	if !seen[fewest] || !seen[most] || len(seen) < 4 {
-		t.Errorf("steps that were given: %v: the test shows nothing", seen)
-	}
 }

@@ -107,17 +107,3 @@ func TestNoStrikeFromAnEarlierRound(t *testing.T) {
 		})
 	}
 }
-
-// A federation may have one device and one row.
-func TestSmallestFederation(t *testing.T) {
-	for _, protocol := range []string{federation.WaitForAll, protocols.Deadline, protocols.Charged} {
-		for _, method := range []string{"mocha", "mb-sdca", "mb-sgd"} {
-			out := run(t, world(t, method, protocol, func(s *Setup) {
-				s.Problem = randomProblem(t, 1, 5)
-			}))
-			if len(out.Rounds) != 11 || out.Rounds[10].Participants != 1 {
-				t.Errorf("%s, %s: %+v", protocol, method, out)
-			}
-		}
-	}
-}

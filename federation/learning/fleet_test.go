@@ -2,7 +2,6 @@ package learning
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"fedsim/clients"
@@ -68,18 +67,6 @@ func TestDevicesAreOfTheirClasses(t *testing.T) {
 		}
 		if counts != [2]int{3, 4} || !flows && seen != len(sizes) {
 			t.Errorf("%v devices of the classes, %d answers", counts, seen)
-		}
-	}
-}
-
-// The costs of the paper and of the authors are those of one link.
-func TestFleetsNeedPhysicalCosts(t *testing.T) {
-	for _, cost := range []string{federation.Relative, federation.Authors} {
-		_, err := New(world(t, "mocha", federation.WaitForAll, func(s *Setup) {
-			s.Config.Cost, s.Fleet = cost, &fleets.Fleet{Classes: []fleets.Class{class("a", 1)}}
-		}))
-		if err == nil || !strings.Contains(err.Error(), `must be "physical" with a fleet`) {
-			t.Errorf("%s: %v", cost, err)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package learning
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"fedsim/algorithms"
@@ -79,21 +78,5 @@ func TestLocalLearningSendsNothing(t *testing.T) {
 				t.Error("the models differ from those of mocha on the same tasks")
 			}
 		})
-	}
-}
-
-// A coupling needs messages: local learning refuses it, and clients that share a task.
-func TestLocalLearningNeedsTasksOfTheirOwn(t *testing.T) {
-	s := world(t, "local", federation.WaitForAll, nil)
-	s.Problem = randomProblem(t, features, sizes...) // tied to their mean
-	s.Coupling, _ = s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks())
-	if _, err := New(s); err == nil ||
-		!strings.Contains(err.Error(), `problem.regularizer = "mean": must be "independent"`) {
-		t.Errorf("coupled tasks: %v", err)
-	}
-	s = world(t, "local", federation.WaitForAll, nil)
-	s.Network.HubSize = 2
-	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "network.hubs.size = 2: must be 0") {
-		t.Errorf("hubs: %v", err)
 	}
 }

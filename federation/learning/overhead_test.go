@@ -79,22 +79,6 @@ func (f *Federation) estimated(client, steps int) float64 {
 	return f.clients.Fleet().Seconds(client, devices.Work{FLOPs: flops, Steps: float64(batches), Traffic: traffic})
 }
 
-// The work on the codes of messages is planned beside steps with overheads: it takes 6 ms.
-func TestDeadlinesPlanWithCodes(t *testing.T) {
-	for ms := range 60 {
-		f := start(t, world(t, "fedavg", protocols.Deadline, func(s *Setup) {
-			steadily(s)
-			setEpochs(s, 0)
-			s.Config.DeadlineS = 0.4 + float64(ms)/1000
-			s.Coding = coded(compress.Float16, compress.None).Codes()
-		}))
-		if r := f.runRound(); r.Late != 0 || r.Participants != f.setup.Clients {
-			t.Fatalf("deadline %g s: %d of %d responses, %d late", f.setup.Config.DeadlineS, r.Participants,
-				f.setup.Clients, r.Late)
-		}
-	}
-}
-
 // A method may say how many mini-batches its work was, and what it read and wrote; otherwise its
 // description does.
 func TestMethodsDeclareOverheads(t *testing.T) {
@@ -157,26 +141,18 @@ func TestTimeAndEnergyOfAPass(t *testing.T) {
 	}
 }
 
-// Every device has the same jitter in a round of each method.
-func TestMethodsFaceTheSameJitter(t *testing.T) {
-	var first []float64
-	for _, method := range []string{"mocha", "fedavg", "mb-sgd"} {
-		f := start(t, world(t, method, federation.WaitForAll, overheads))
-		var all []float64
-		for range 3 {
-			f.runRound()
-			for k := range f.setup.Clients {
-				w, _ := f.clients.Work(k)
-				all = append(all, f.clients.State(k).Compute.Seconds()/f.clients.Fleet().Seconds(k, w))
-			}
-		}
-		if first == nil {
-			first = all
-		}
-		for i := range all {
-			if !near(all[i], first[i], 1e-6) || near(all[i], 1, 1e-6) {
-				t.Errorf("%s: jitter %g, want %g", method, all[i], first[i])
-			}
+// The work on the codes of messages is planned beside steps with overheads: it takes 6 ms.
+func TestDeadlinesPlanWithCodes(t *testing.T) {
+	for ms := 0; ms < 60; ms += 4 {
+		f := start(t, world(t, "fedavg", protocols.Deadline, func(s *Setup) {
+			steadily(s)
+			setEpochs(s, 0)
+			s.Config.DeadlineS = 0.4 + float64(ms)/1000
+			s.Coding = coded(compress.Float16, compress.None).Codes()
+		}))
+		if r := f.runRound(); r.Late != 0 || r.Participants != f.setup.Clients {
+			t.Fatalf("deadline %g s: %d of %d responses, %d late", f.setup.Config.DeadlineS, r.Participants,
+				f.setup.Clients, r.Late)
 		}
 	}
 }

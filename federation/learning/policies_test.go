@@ -1,24 +1,10 @@
 package learning
 
 import (
-	"math"
-	"slices"
 	"testing"
 
-	"fedsim/algorithms"
-	"fedsim/engine"
 	"fedsim/federation/protocols"
-	"fedsim/federation/servertest"
 )
-
-// passes is a timed world whose devices do two passes over their rows.
-func passes(t testing.TB, protocol string, change func(*Setup)) Setup {
-	return timed(t, world(t, "mocha", protocol, func(s *Setup) {
-		s.Options = &algorithms.MOCHAOptions{Epochs: 2}
-		s.Schedule.Rounds = 6
-		change(s)
-	}))
-}
 
 // With too few responses a round changes nothing.
 func TestTooFewReportsAreForgotten(t *testing.T) {
@@ -33,50 +19,6 @@ func TestTooFewReportsAreForgotten(t *testing.T) {
 		}
 		if p := out.Rounds[1].Participants; (p > 0) != changes {
 			t.Errorf("at least %d reports: %d took part", least, p)
-		}
-	}
-}
-
-// Power-of-choice with all devices as candidates asks those with the highest loss.
-func TestPowerOfChoice(t *testing.T) {
-	f := start(t, world(t, "mocha", protocols.Charged, func(s *Setup) {
-		servertest.SelectBy(&s.Config, "power-of-choice", 3, len(sizes))
-	}))
-	f.clients.Begin()
-	for range 5 {
-		w := f.method.Model().W
-		losses := make([]float64, len(sizes))
-		for k := range losses {
-			losses[k] = f.setup.Problem.LocalLoss(k, w.Row(k))
-		}
-		asked := f.server.Select()
-		least := math.Inf(1)
-		for _, k := range asked {
-			least = min(least, losses[k])
-		}
-		for k, loss := range losses {
-			if loss > least && !slices.Contains(asked, int32(k)) {
-				t.Errorf("round %d asks %v, whose losses go down to %g, and not device %d with %g", f.server.Rounds()+1,
-					asked, least, k, loss)
-			}
-		}
-		f.runRound()
-	}
-}
-
-// The devices of a sample are drawn from those that are available.
-func TestASampleIsDrawnFromThoseThatAreThere(t *testing.T) {
-	f := start(t, passes(t, protocols.Charged, func(s *Setup) {
-		s.Config.Clients.Count = 2
-		s.Availability = servertest.Window{From: 0, To: engine.FromSeconds(1e6)}
-	}))
-	f.clients.Begin()
-	for range 200 {
-		if r := f.runRound(); r.Participants != 2 || r.Dropped != 0 {
-			t.Fatalf("%+v", r)
-		}
-		if slices.Contains(f.server.CurrentRound().Asked(), 0) {
-			t.Fatal("device 0, which is away, was asked")
 		}
 	}
 }

@@ -2,17 +2,24 @@ package learning
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"fedsim/algorithms"
 	"fedsim/config"
+	"fedsim/devices/fleets"
 	"fedsim/federation"
 	"fedsim/federation/protocols"
+	"fedsim/mtl"
 )
 
 // What does not go together is refused before anything runs, all of it at once,
 // with the keys of the scenario.
 func TestRefusals(t *testing.T) {
+	keepREFL := func(s *Setup) {
+		s.Config.Clients.Count, s.Config.Late = 2, federation.KeepREFL
+		setEpochs(s, 1)
+	}
 	for _, c := range []struct {
 		name, method, protocol string
 		change                 func(*Setup)
@@ -68,6 +75,32 @@ func TestRefusals(t *testing.T) {
 				`fedbuff has no setting for the amount of local work`},
 		{"rounds under compass", "fedavg", protocols.Compass, func(s *Setup) { setEpochs(s, 0) },
 			`federation.protocol = "compass": must be another: fedavg works in rounds`},
+		{"more clients than devices", "mocha", federation.WaitForAll, func(s *Setup) { s.Config.Clients.Count = 8 },
+			`federation.clients_per_round = 8: must be at most 7, the number of devices`},
+		{"some of the devices", "cocoa", federation.WaitForAll, func(s *Setup) { s.Config.Clients.Count = 3 },
+			`federation.clients_per_round = 3: must be left out: cocoa needs a response of every device`},
+		{"relative costs of a fleet", "mocha", federation.WaitForAll, func(s *Setup) {
+			s.Config.Cost, s.Fleet = federation.Relative, &fleets.Fleet{Classes: []fleets.Class{class("a", 1)}}
+		},
+			`federation.cost = "relative": must be "physical" with a fleet: under others all devices and links are of ` +
+				`one profile`},
+		{"fedcs without a time limit", "fedavg", federation.WaitForAll, func(s *Setup) {
+			selectBy(s, "fedcs", 3, 5)
+			selectorOption(s, "RoundS", 0.0)
+		},
+			`starting selector fedcs: federation.selection_options.round_s = 0: must be positive: ` +
+				`federation.deadline_s is not set`},
+		{"tiers without hubs", "hierfavg", federation.WaitForAll, nil,
+			`network.hubs.size = 0: must be positive: hubs of hierfavg average models`},
+		{"stops in rounds", "ringmaster", protocols.First, func(s *Setup) { stopsOld(s, 1, true) },
+			`federation.protocol = "first": must be "asynchronous", or ringmaster have options.stop = false: ` +
+				`a round has one message to a client`},
+		{"hubs of local learning", "local", federation.WaitForAll, func(s *Setup) { s.Network.HubSize = 2 },
+			`network.hubs.size = 2: must be 0 for a method without messages: hubs have nothing to pass on`},
+		{"weights of late updates of a dual method", "mocha", protocols.First, keepREFL,
+			`federation.late = "keep-refl": must be "keep" or "drop": mocha cannot give updates weights`},
+		{"weights of late updates that are not compared", "fednova", protocols.First, keepREFL,
+			`federation.late = "keep-refl": must be another: fednova does not compare updates`},
 		{"two at once", "cocoa", protocols.Deadline, func(s *Setup) { s.Config.Cost = federation.Authors },
 			`federation.protocol = "deadline": must be "wait-for-all": cocoa needs a response of every device` + "\n" +
 				`federation.cost = "authors": must be "physical" or "relative" under protocol "deadline": ` +
@@ -109,5 +142,35 @@ func TestMethodThatCannotStart(t *testing.T) {
 	}))
 	if !errors.Is(err, broken) || err.Error() != "starting mocha: no room" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Problems that a method cannot learn.
+func TestProblemsOfMethods(t *testing.T) {
+	for _, method := range allMethods(func(d *algorithms.Description) bool { return d.Needs.Dual || d.Needs.Alone }) {
+		factory, _ := algorithms.Lookup(method)
+		about := factory.Describe(factory.Options(), mtl.Shape{})
+		c := config.NewChecker()
+		ValidateProblem(c, mtl.LossHinge, mtl.ModelLinear, &about)
+		ValidateTasks(c, &mtl.Config{Regularizer: mtl.RegIndependent}, false, &about)
+		if err := c.Err(); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+		ValidateProblem(c, mtl.LossSoftmax, mtl.ModelMLP, &about)
+		want := []string{`problem.model = "mlp": must be "linear", or the method a primal one such as mb-sgd or fedavg: ` +
+			method + ` is a dual method`,
+			`problem.loss = "softmax": must be one of ` + strings.Join(mtl.ScoreLosses(), ", ") + `, which learn ` +
+				`several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: ` + method +
+				` is a dual method`}
+		if about.Needs.Alone {
+			ValidateTasks(c, &mtl.Config{Regularizer: mtl.RegMean}, true, &about)
+			want = append(want, `problem.regularizer = "mean": must be "independent": clients of local exchange no `+
+				`messages, and other regularizers couple them; or the method must be mocha`,
+				`data.pool = true: must be false, and data.clients_per_task 1: clients of local exchange no messages, `+
+					`and cannot share a model`)
+		}
+		if err := c.Err(); err == nil || err.Error() != strings.Join(want, "\n") {
+			t.Errorf("got  %v\nwant %s", err, strings.Join(want, "\n"))
+		}
 	}
 }

@@ -1,14 +1,12 @@
 package learning
 
 import (
-	"errors"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"fedsim/config"
 	"fedsim/federation"
 	"fedsim/federation/protocols"
 	"fedsim/network"
@@ -163,37 +161,6 @@ func (en entries) taken(rounds int) [][]int32 {
 		}
 	}
 	return taken
-}
-
-// FedCS without a time limit is a mistake in the scenario: the error names the key.
-func TestFedCSNeedsATimeLimit(t *testing.T) {
-	s := world(t, "fedavg", federation.WaitForAll, func(s *Setup) {
-		selectBy(s, "fedcs", 3, 5)
-		selectorOption(s, "RoundS", 0.0)
-	})
-	_, err := New(s)
-	var problem config.Problem
-	if !errors.As(err, &problem) || problem.Key != "federation.selection_options.round_s" {
-		t.Errorf("the error is %v, not about round_s", err)
-	}
-}
-
-// Clients evaluate the model that they are sent, whichever models a run evaluates.
-func TestLossesOfPersonalMethodsAreOfTheSentModel(t *testing.T) {
-	for _, name := range []string{"power-of-choice", "cpow-d", "rpow-d", "oort", paperOort} {
-		var hashes [2]uint64
-		for i, evaluate := range []string{"personal", "global"} {
-			s := world(t, "ditto", federation.WaitForAll, func(s *Setup) {
-				selectBy(s, name, 2, 5)
-				s.Schedule.Rounds = 30
-			})
-			reflect.ValueOf(s.Options).Elem().FieldByName("Evaluate").SetString(evaluate)
-			hashes[i] = run(t, s).EventHash
-		}
-		if hashes[0] != hashes[1] {
-			t.Errorf("%s selects by the models that the run evaluates", name)
-		}
-	}
 }
 
 // Selectors that need no losses have the same events in timing mode as with learning. Others

@@ -9,7 +9,6 @@ import (
 
 	"fedsim/algorithms"
 	"fedsim/config"
-	"fedsim/data"
 	"fedsim/federation"
 	"fedsim/mtl"
 )
@@ -66,48 +65,6 @@ func TestSmoothLossIsRequired(t *testing.T) {
 				t.Errorf("%s with %s: the gap goes from %g to %g in %d rounds", method, loss, first.Gap, last.Gap,
 					last.Round)
 			}
-		}
-	}
-}
-
-// A dual method is refused with softmax, a primal one learns it.
-func TestSoftmaxIsForPrimalMethods(t *testing.T) {
-	for _, method := range []string{"mocha", "cocoa", "mb-sdca", "async-mocha", "mb-sgd"} {
-		setup := world(t, method, federation.WaitForAll, func(s *Setup) {
-			base := randomProblem(t, features, sizes...)
-			cfg := base.Config
-			cfg.Loss = mtl.LossSoftmax
-			train, test := *base.Train, *base.Test
-			train.Classes = []string{"no", "yes"}
-			test.Classes = train.Classes
-			train.Clients = slices.Clone(train.Clients)
-			for k := range train.Clients {
-				train.Clients[k].Y = slices.Clone(train.Clients[k].Y)
-				for i, y := range train.Clients[k].Y {
-					train.Clients[k].Y[i] = (y + 1) / 2
-				}
-			}
-			test.Clients = make([]data.Client, len(base.Test.Clients))
-			s.Problem = mustProblem(t, cfg, data.Split{Train: &train, Test: &test})
-		})
-		f, err := New(setup)
-		if method != "mb-sgd" {
-			want := fmt.Sprintf(`problem.loss = "softmax": must be one of %s, which learn several classes `+
-				`one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: %s is a dual method`,
-				strings.Join(mtl.ScoreLosses(), ", "), method)
-			if f != nil || err == nil || err.Error() != want {
-				t.Errorf("got  %v\nwant %s", err, want)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := finish(t, f)
-		if first, last := out.Rounds[0], out.Rounds[len(out.Rounds)-1]; !(last.TrainError < first.TrainError) ||
-			!(last.Primal < first.Primal) {
-			t.Errorf("the error goes from %g to %g, P from %g to %g", first.TrainError, last.TrainError, first.Primal,
-				last.Primal)
 		}
 	}
 }

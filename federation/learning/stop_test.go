@@ -87,30 +87,6 @@ func TestStopAtWaitsForTheLastOuterIteration(t *testing.T) {
 	}
 }
 
-// A test error is one whatever the coupling is: a run that is to stop there does so
-// in any outer iteration.
-func TestStopAtTestErrorInAnyOuterIteration(t *testing.T) {
-	setup := world(t, "mocha", federation.WaitForAll, func(s *Setup) {
-		s.Problem = learning(t)
-		s.Schedule = Schedule{Outer: 3, Rounds: 5, EvalEvery: 1, Optimum: 1}
-	})
-	whole := run(t, setup)
-	const early = 3 // a round of the first outer iteration
-	target := math.Inf(1)
-	for _, r := range whole.Rounds[:early+1] {
-		target = min(target, r.TestError)
-	}
-	first := 0
-	for whole.Rounds[first].TestError > target {
-		first++
-	}
-	setup.Schedule.StopAt = results.Target{Metric: "test_error", Value: target}
-	out := run(t, setup)
-	if got := len(out.Rounds) - 1; got != max(first, 1) || !(target < 1) {
-		t.Errorf("the run ends after round %d, want %d, the first with a test error of %g", got, max(first, 1), target)
-	}
-}
-
 // No round begins once the time is over, and the last one is evaluated.
 func TestMaxTime(t *testing.T) {
 	for _, c := range []struct {
@@ -124,36 +100,6 @@ func TestMaxTime(t *testing.T) {
 		if last.Round != c.want || math.IsNaN(last.Primal) || out.Status != results.Done {
 			t.Errorf("at most %g s in rounds of 0.5 s: %d rounds, P = %g, %s; want %d, evaluated", c.most, last.Round,
 				last.Primal, out.Status, c.want)
-		}
-	}
-}
-
-// Rounds are evaluated at intervals, the first state and the last round always. Other
-// rounds have NaN for the objective; every round has time, bytes and energy.
-func TestEvalEvery(t *testing.T) {
-	s := world(t, "mocha", federation.WaitForAll, nil)
-	all := run(t, s)
-	s.Schedule.EvalEvery = 4
-	some := run(t, s)
-	if some.ModelHash != all.ModelHash || some.EventHash != all.EventHash {
-		t.Error("evaluating less often has changed the run")
-	}
-	if len(some.Rounds) != 11 {
-		t.Fatalf("%d rows, want 11", len(some.Rounds))
-	}
-	for h, r := range some.Rounds {
-		want := all.Rounds[h]
-		if h%4 != 0 && h != 10 {
-			want = unevaluated(want)
-			for _, x := range []float64{want.Primal, want.Dual, want.Gap, want.Suboptimality, want.TrainError,
-				want.TestError} {
-				if !math.IsNaN(x) {
-					t.Fatalf("round %d: %+v", h, want)
-				}
-			}
-		}
-		if err := same([]results.Round{r}, []results.Round{want}); err != nil {
-			t.Errorf("round %d: %v", h, err)
 		}
 	}
 }

@@ -162,13 +162,6 @@ func TestHubsWithoutResponses(t *testing.T) {
 	}
 }
 
-// Hubs must be there.
-func TestTiersNeedHubs(t *testing.T) {
-	if _, err := New(world(t, "hierfavg", federation.WaitForAll, nil)); err == nil {
-		t.Error("hierarchical averaging without hubs is accepted")
-	}
-}
-
 // The server forgets what hubs gathered when it takes no report: too few devices responded.
 func TestReportsThatAreNotTaken(t *testing.T) {
 	out := run(t, tiersWorld(t, protocols.First, 3, 4, func(s *Setup) {

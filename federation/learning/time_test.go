@@ -108,35 +108,6 @@ func TestControllerFillsTheClockCycle(t *testing.T) {
 	}
 }
 
-// Jitter stretches a transfer of the relative model as it does the one that it
-// stands for, and a link too fast for the clock to measure is no exception.
-func TestRelativeCostHasTheLinksJitter(t *testing.T) {
-	for _, mbps := range []float64{1, 1e9} {
-		relative := start(t, world(t, "mb-sgd", federation.WaitForAll, func(s *Setup) {
-			s.Config.Cost = federation.Relative
-			s.Network.Jitter, s.Network.RTTms = 0.5, 0
-			s.Network.DownlinkMbps, s.Network.UplinkMbps = mbps, mbps
-		}))
-		physical := start(t,
-			world(t, "mb-sgd", federation.WaitForAll, func(s *Setup) { s.Network.Jitter, s.Network.RTTms = 0.5, 0 }))
-		relative.clients.Begin()
-		physical.clients.Begin()
-		relative.runRound()
-		physical.runRound()
-		for k := range relative.setup.Clients {
-			for way, d := range map[string][2]float64{
-				"down": {relative.clients.State(k).Downlink.Seconds(), physical.clients.State(k).Downlink.Seconds()},
-				"up":   {relative.clients.State(k).Uplink.Seconds(), physical.clients.State(k).Uplink.Seconds()},
-			} {
-				each := 100 * (8 * stepFLOPs / rate) / 2
-				if want := each * d[1] / (8 * message / 1e6); !near(d[0], want, 1e-5) {
-					t.Errorf("%g Mbps: device %d %s: %g s, want %g", mbps, k, way, d[0], want)
-				}
-			}
-		}
-	}
-}
-
 // The units of the released drivers: 8 (MOCHA, CoCoA), 6 (mini-batch SDCA) or 4
 // (mini-batch SGD) a step, added up over tasks, or for CoCoA the most steps of
 // a task times their number, and 10, 100 or 1000 a round; one unit is a
