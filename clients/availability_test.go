@@ -51,16 +51,6 @@ func TestInterruptionInEachPhase(t *testing.T) {
 	}
 }
 
-// pulses is unavailable in every odd second, for six seconds.
-type pulses struct{}
-
-func (pulses) Available(_ int, at engine.Time) (bool, engine.Time) {
-	if at >= 6*second {
-		return true, engine.Never
-	}
-	return at/second%2 == 0, (at/second + 1) * second
-}
-
 // A battery that is empty ends an attempt that is paused: 10 J last for 20 s of idling.
 func TestDepletedWhilePaused(t *testing.T) {
 	var heard []string

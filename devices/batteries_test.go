@@ -265,21 +265,6 @@ func TestMisuseOfBatteries(t *testing.T) {
 	mustPanic(t, "its energy is accounted up to 1s", func() { b.AccountAll(second - 1) })
 }
 
-func TestAccountingAllocatesNothing(t *testing.T) {
-	b := NewBatteries(Defaults(), 100, 1, nil)
-	now := engine.Time(0)
-	if n := testing.AllocsPerRun(100, func() {
-		now += 1000
-		for d := range 100 {
-			b.SetPower(d, now, 1.95)
-			b.EmptyAt(d)
-		}
-		b.AccountAll(now)
-	}); n != 0 {
-		t.Errorf("accounting allocates %v times", n)
-	}
-}
-
 // Spent energy is gone at once, at most the energy left, and EmptyAt moves forward.
 func TestSpend(t *testing.T) {
 	b := NewBatteries(phone(), 1, 1, nil)

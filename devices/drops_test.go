@@ -22,16 +22,6 @@ func newDrops(t *testing.T, n int, change func(*Faults)) *Drops {
 	return d
 }
 
-func TestNoFaultsByDefault(t *testing.T) {
-	d := newDrops(t, 50, func(*Faults) {})
-	for device := range 50 {
-		for round := range 50 {
-			expect.Must(t, !d.Draw(device, round, 0).Happens && d.Probability(device, round) == 0,
-				"device %d drops in round %d", device, round)
-		}
-	}
-}
-
 // The number of drops among n is binomial: within 4 sigma of n p. At p = 0 and 1 it is
 // exact.
 func TestDropsAreAsFrequentAsTheirProbability(t *testing.T) {

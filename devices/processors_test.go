@@ -24,19 +24,6 @@ func TestComputeTime(t *testing.T) {
 	expect.That(t, got == engine.Never, "infinite work takes %v", got)
 }
 
-func TestTimeScalesWithRate(t *testing.T) {
-	cfg := Defaults()
-	cfg.Spread, cfg.SpreadWidth = LogNormal, 0.5
-	fast := NewProcessors(cfg, 20, 9)
-	cfg.ClockGHz = cfg.Device().ClockGHz / 2
-	slow := NewProcessors(cfg, 20, 9)
-	for d := range fast.Len() {
-		a, b := fast.ComputeTime(d, Work{FLOPs: 1e12}), slow.ComputeTime(d, Work{FLOPs: 1e12})
-		diff := b - 2*a
-		expect.That(t, diff >= -1 && diff <= 1, "device %d takes %d ns, %d ns at half the clock", d, a, b)
-	}
-}
-
 // The mean is within four standard errors: w/sqrt(3n) for a uniform number in [1-w,
 // 1+w], w/sqrt(n) for sigma/mu = w.
 func TestSpread(t *testing.T) {

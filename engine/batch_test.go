@@ -155,32 +155,6 @@ func TestTombstonesOfABatchAreBounded(t *testing.T) {
 	expect.That(t, e.Pending() == n, "%d pending, want %d", e.Pending(), n)
 }
 
-// Rounds with one event per device, some of which are canceled before they fire. The others stay in order.
-func TestBatchesWithCanceledEvents(t *testing.T) {
-	const devices = 1000
-	batched, single := New(devices, Options{}), New(devices, Options{})
-	handles := make([][2]Handle, devices)
-	for round := range 50 {
-		for k, e := range []*Engine{batched, single} {
-			r := rand.New(rand.NewPCG(uint64(round), 1))
-			fill := func() {
-				for d := range devices {
-					e.Cancel(handles[d][k])
-					handles[d][k] = e.Schedule(e.Now()+Time(r.IntN(1000)), 0, d)
-				}
-			}
-			if k == 0 {
-				e.ScheduleBatch(fill)
-			} else {
-				fill()
-			}
-			e.RunUntil(e.Now()+Time(300+r.IntN(600)), func(Event) {})
-		}
-		expect.Must(t, batched.Digest() == single.Digest() && batched.Pending() == single.Pending(),
-			"round %d: batches fire other events", round)
-	}
-}
-
 // Timing mode must take at most 200 bytes per device with three pending events each. The
 // engine takes 8 for the device and 3 times 16, a tenth more for partial chunks, and a
 // constant (a chunk for each of 4096 buckets is 2 MB).

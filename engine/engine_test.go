@@ -40,52 +40,6 @@ func TestEventsAreSmall(t *testing.T) {
 	expect.That(t, size == 8, "a handle has %d bytes, want 8", size)
 }
 
-func TestTiesFireByKindDeviceCounter(t *testing.T) {
-	e := New(3, Options{})
-	e.Schedule(5, 1, 0)
-	e.Schedule(5, 0, 2)
-	e.Schedule(5, 0, Server)
-	e.Schedule(5, 0, 2)
-	e.Schedule(4, 9, 2)
-	e.Schedule(5, 0, 1)
-	fn, got := record()
-	e.Run(fn)
-	want := []string{
-		"at 4 kind 9 device 2 seq 3",
-		"at 5 kind 0 device -1 seq 1",
-		"at 5 kind 0 device 1 seq 1",
-		"at 5 kind 0 device 2 seq 1",
-		"at 5 kind 0 device 2 seq 2",
-		"at 5 kind 1 device 0 seq 1",
-	}
-	d := cmp.Diff(want, *got)
-	expect.That(t, d == "", "%v", d)
-	expect.That(t, e.Now() == 5 && e.Pending() == 0 && e.Fired() == 6,
-		"now %d, pending %d, fired %d; want 5, 0, 6", e.Now(), e.Pending(), e.Fired())
-}
-
-func TestHandlerSchedulesAtTheSameInstant(t *testing.T) {
-	e := New(2, Options{})
-	e.Schedule(7, 3, 0)
-	e.Schedule(7, 5, 0)
-	fn, got := record()
-	e.Run(func(ev Event) {
-		fn(ev)
-		if ev.Kind == 3 {
-			e.Schedule(7, 4, 1) // before the pending kind 5
-			e.Schedule(7, 0, 1) // a lower kind than the current event fires next all the same
-		}
-	})
-	want := []string{
-		"at 7 kind 3 device 0 seq 1",
-		"at 7 kind 0 device 1 seq 2",
-		"at 7 kind 4 device 1 seq 1",
-		"at 7 kind 5 device 0 seq 2",
-	}
-	d := cmp.Diff(want, *got)
-	expect.That(t, d == "", "%v", d)
-}
-
 func TestStaleHandles(t *testing.T) {
 	e := New(1, Options{})
 	ignore := func(Event) {}

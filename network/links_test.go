@@ -56,36 +56,6 @@ func TestRadioPower(t *testing.T) {
 	expect.That(t, wire.Power(Up, 0) == 0 && wire.Power(Down, 0) == 0, "a wire has a radio")
 }
 
-// Halving every rate doubles the part of each transfer that depends on its bytes, with
-// or without jitter. The latency is 0 to isolate that part.
-func TestHalvedRatesDoubleTheTime(t *testing.T) {
-	for _, jitter := range []float64{0, 0.45} {
-		set := func(down, up float64) *Links {
-			return links(t, 10, func(n *Config) {
-				n.DownlinkMbps, n.UplinkMbps, n.RTTms, n.RateSpread, n.Jitter = down, up, 0, 0.3, jitter
-			})
-		}
-		fast, slow := set(8, 4), set(4, 2)
-		for device := range 10 {
-			for round := range 20 {
-				for name, pair := range map[string][2]engine.Time{
-					"down": {fast.Send(Down, device, round, 0, 1e6).Duration,
-						slow.Send(Down, device, round, 0, 1e6).Duration},
-					"up": {fast.Send(Up, device, round, 0, 1e6).Duration,
-						slow.Send(Up, device, round, 0, 1e6).Duration},
-					"expected down": {fast.Expected(Down, device, 1e6), slow.Expected(Down, device, 1e6)},
-					"expected up":   {fast.Expected(Up, device, 1e6), slow.Expected(Up, device, 1e6)},
-				} {
-					if diff := pair[1] - 2*pair[0]; diff < -1 || diff > 1 { // each is rounded to a nanosecond
-						t.Fatalf("%s, device %d, round %d: %d ns, %d ns at half the rate", name, device, round, pair[0],
-							pair[1])
-					}
-				}
-			}
-		}
-	}
-}
-
 // The mean is within four standard errors of the expected duration, and the coefficient
 // of variation within 5 %, both including latency.
 func TestJitterKeepsTheMean(t *testing.T) {

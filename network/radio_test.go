@@ -32,14 +32,6 @@ func TestOnePacketCosts(t *testing.T) {
 	}
 }
 
-// LTE at 5 Mbps down, 51.97 x 5 + 1288.04 mW, and at 2 up, 438.39 x 2 + 1288.04 mW.
-func TestActivePower(t *testing.T) {
-	r := radioOf(t, "lte")
-	if down, up := r.Active(Down, 5), r.Active(Up, 2); math.Abs(down-1.54789) > 1e-12 || math.Abs(up-2.16482) > 1e-12 {
-		t.Errorf("%v W down and %v W up, want 1.54789 and 2.16482", down, up)
-	}
-}
-
 // 3G: 4 s of DCH, 6 s of FACH, then asleep.
 func TestTheTailOf3G(t *testing.T) {
 	const s = engine.Time(1e9)

@@ -1,7 +1,6 @@
 package learning
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -9,7 +8,6 @@ import (
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/federation/protocols"
-	"fedsim/network"
 )
 
 // different makes devices and links of different speeds.
@@ -17,95 +15,6 @@ func different(s *Setup) {
 	s.Devices.Spread, s.Devices.SpreadWidth = devices.LogNormal, 0.5
 	s.Network.RateSpread, s.Network.RTTms = 0.5, 30
 	s.Network.DownlinkMbps, s.Network.UplinkMbps = 0.02, 0.01
-}
-
-// Time(h, t) = FLOPs(h, t)/rate(t) + Comm(h, t) (appendix, "Estimated Time"),
-// and a round under wait-for-all takes as long as the slowest device.
-func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
-	for _, method := range withoutHubs() {
-		t.Run(method, func(t *testing.T) {
-			f := start(t, world(t, method, federation.WaitForAll, different))
-			f.clients.Begin()
-			before, slowest := 0.0, map[int]bool{}
-			for h := range 10 {
-				r := f.runRound()
-				longest, who := 0.0, noDevice
-				for k := range f.setup.Clients {
-					received := float64(message)
-					if method == "scaffold" { // the server's control variate
-						received += 8 * features
-					}
-					if method == "ifca" || method == "fedem" { // more models
-						down, _ := f.work.MessageValues(features)
-						received += float64(8 * (down - features))
-					}
-					if method == "fedrep" || method == "fedper" { // one feature stays with the client
-						received -= 8
-					}
-					if method == "gossip" { // what both neighbors have sent in the round before
-						received = 64 + float64(min(h, 1)*2*8*features)
-					}
-					down := 0.015 + 8*received/1e6/f.clients.Links().Mbps(network.Down, k)
-					sent := float64(message + 8*(f.workOf(k).Values-features)) // async-mocha and scaffold send more
-					up := 0.015 + 8*sent/1e6/f.clients.Links().Mbps(network.Up, k)
-					if took := down + f.workOf(k).FLOPs/f.clients.Fleet().Rate(k) + up; took > longest {
-						longest, who = took, k
-					}
-				}
-				slowest[who] = true
-				if took := r.TimeS - before; math.Abs(took-longest) > 3*nanosecond {
-					t.Errorf("round %d took %.10f s, want %.10f, the time of device %d", h, took, longest, who)
-				}
-				before = r.TimeS
-			}
-			if slowest[noDevice] {
-				t.Error("a round took no time")
-			}
-		})
-	}
-}
-
-// A device's controller subtracts the downlink and the expected uplink, longer by the
-// margin, from the clock cycle.
-func TestControllerFillsTheClockCycle(t *testing.T) {
-	for _, method := range []string{"mocha", "mb-sdca", "mb-sgd"} {
-		for _, margin := range []float64{0, 0.5} {
-			t.Run(fmt.Sprintf("%s/%g", method, margin), func(t *testing.T) {
-				f := start(t, world(t, method, protocols.Deadline, func(s *Setup) {
-					different(s)
-					s.Config.DeadlineS, s.Config.Margin = 2, margin
-				}))
-				f.clients.Begin()
-				flops := f.work.StepFLOPs
-				for h := range 5 {
-					r := f.runRound()
-					if r.Participants != f.setup.Clients || r.Late != 0 {
-						t.Errorf("round %d: %d took part, %d were late: without jitter everyone is in time", h,
-							r.Participants, r.Late)
-					}
-					for k := range f.setup.Clients {
-						received := float64(message)
-						if method == "scaffold" { // the server's control variate
-							received += 8 * features
-						}
-						down := 0.015 + 8*received/1e6/f.clients.Links().Mbps(network.Down, k)
-						sent := float64(message + 8*(f.workOf(k).Values-features)) // async-mocha and scaffold send more
-						up := 0.015 + 8*sent/1e6/f.clients.Links().Mbps(network.Up, k)
-						left := 2 - down - (1+margin)*up
-						// The clock's resolution may decide at the very edge.
-						low := int(math.Floor((left - 3*nanosecond) * f.clients.Fleet().Rate(k) / flops))
-						high := int(math.Floor((left + 3*nanosecond) * f.clients.Fleet().Rate(k) / flops))
-						if got := int(f.budget(k)); got < low || got > high || got == 0 {
-							t.Errorf("round %d: device %d may take %d steps, want %d", h, k, got, low)
-						}
-						if method == "mocha" && f.workOf(k).Steps != int(f.budget(k)) {
-							t.Errorf("round %d: device %d took %d steps of %d", h, k, f.workOf(k).Steps, f.budget(k))
-						}
-					}
-				}
-			})
-		}
-	}
 }
 
 // The units of the released drivers: 8 (MOCHA, CoCoA), 6 (mini-batch SDCA) or 4

@@ -219,28 +219,6 @@ func TestREFLPredictsForTheNextRound(t *testing.T) {
 	}
 }
 
-// The history of a client has the rounds that asked it.
-func TestHistoryHasTheRoundsThatAsked(t *testing.T) {
-	f := servertest.Start(t, servertest.World(federation.WaitForAll, func(s *federation.Setup) {
-		servertest.SelectBy(&s.Config, "refl", 3, 0)
-	}), 1)
-	want := make([]federation.History, len(servertest.Rows))
-	f.Begin()
-	for round := range int32(4) {
-		f.Next()
-		for _, client := range f.CurrentRound().Asked() {
-			want[client].Asked++
-			want[client].LastAsked = round
-		}
-	}
-	for client, w := range want {
-		if got := f.CurrentRound().History(int32(client)); got.Asked != w.Asked ||
-			got.Asked > 0 && (got.LastAsked != w.LastAsked || got.Responses != w.Asked || got.Time <= 0) {
-			t.Errorf("client %d: %+v, want %+v", client, got, w)
-		}
-	}
-}
-
 // The loss of a tier is the mean over the rows of its clients. Probabilities are looked at in every so
 // many rounds, not in the first.
 func TestTiersLookAtLosses(t *testing.T) {

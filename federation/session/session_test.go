@@ -226,48 +226,6 @@ func play(t testing.TB, ses *Session, want recorded, seen func(results.Round, []
 	}
 }
 
-// A driver that sends to all and waits for all has the events and rounds of wait-for-all.
-func TestADriverWaitsForAll(t *testing.T) {
-	for _, w := range worlds {
-		if w.name != "plain" && w.name != "contention" {
-			continue
-		}
-		s := world(t, "fedavg", federation.WaitForAll, w.change)
-		want := recordRun(t, s)
-		ses := sessionOf(t, s, nil)
-		var got []results.Round
-		for round := 1; round < len(want.Rounds); round++ {
-			cohort, err := ses.Select(round)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if refused, err := ses.Send(round, Train, messagesOf(ses, want, round, cohort)); err != nil ||
-				len(refused) > 0 {
-				t.Fatal(refused, err)
-			}
-			notices, end, err := ses.Wait(nil, 0, engine.Never, nil)
-			if err != nil || end != EndedAll || len(notices) != len(cohort) {
-				t.Fatal(notices, end, err)
-			}
-			var taken []int64
-			for _, n := range notices {
-				taken = append(taken, n.ID)
-			}
-			r, err := ses.Close(round, taken, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got = append(got, r)
-		}
-		if err := same(got, want.Rounds[1:]); err != nil {
-			t.Errorf("%s: %v", w.name, err)
-		}
-		if out := ses.Finish(); out.EventHash != want.EventHash {
-			t.Errorf("%s: events %x, timing mode %x", w.name, out.EventHash, want.EventHash)
-		}
-	}
-}
-
 // clientEvents returns the events of clients, without those of the server's timer.
 func clientEvents(all []engine.Event) []engine.Event {
 	all = slices.Clone(all)
