@@ -446,7 +446,7 @@ func TestALostRoundLastsUntilTheResponseIsOverdue(t *testing.T) {
 				}
 			}
 		}
-		if w.tries {
+		if w.name == "drops in its work" || w.name == "message lost" {
 			f := start(t, tens(Asynchronous, 4, func(s *Setup) { s.Config.Clients.Count = 1; w.change(s) }), 1)
 			if o := f.Play(1); o.Stalled == "" || math.Abs(f.Clients().Now().Seconds()-104_001*10) > 0.01 {
 				t.Errorf("%s: %q after %.3f s", w.name, o.Stalled, f.Clients().Now().Seconds())
@@ -471,7 +471,7 @@ func firstOf(k, c int, p float64) float64 {
 		return sum
 	}
 	sigma := math.Sqrt(math.Ln2)
-	total, step := 0.0, 1e-2
+	total, step := 0.0, 5e-2
 	for at := step / 2; at < 2000; at += step {
 		f := math.Erfc(-(math.Log(at/10)/sigma+sigma/2)/math.Sqrt2) / 2
 		total += step * (fewer(p*f) - math.Pow(f, float64(c))*fewer(p))
@@ -496,7 +496,7 @@ func TestFirstWaitsForOverdueResponses(t *testing.T) {
 				} else {
 					s.Faults.DropProbability.All, s.Faults.DropPhase = q.fails, phase
 				}
-			}), 1).Play(2_000)
+			}), 1).Play(600)
 			n, before, sum, squares := float64(len(o.Rounds)), 0.0, 0.0, 0.0
 			for _, r := range o.Rounds {
 				d := r.TimeS - before - q.want

@@ -310,11 +310,7 @@ func atAll(c Coupling, d int) []float64 {
 // The bits do not depend on the number of workers, nor on how many runs share the
 // coupling at the same time.
 func TestCouplingsDoNotDependOnTheWorkers(t *testing.T) {
-	const d = 5
-	m := 2100
-	if testing.Short() {
-		m = 700 // still several blocks and tiles
-	}
+	const m, d = 700, 5 // several blocks and tiles
 	w := randomMatrix(6, m, d)
 	clusters := make([]int, m)
 	for s := range clusters {

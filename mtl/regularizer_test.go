@@ -215,48 +215,6 @@ func mustEigenvalues(t *testing.T, a *mat.SymDense) []float64 {
 	return values
 }
 
-// Appendix B.2, "Strong Convexity of MTL Regularizers": R is 1-strongly convex
-// with respect to M^-1 (eq. strong). The matrices that the paper names there
-// leave out the factor 2 of the quadratic forms, so that it holds for them too;
-// M is the smallest for which it does, as equality shows where there is no l1
-// term. And sigma' is safe by every rule (eq. sigmaPrimeSafeDefinition).
-func TestStrongConvexityOfEveryRegularizer(t *testing.T) {
-	for _, r := range regularizers() {
-		r.each(t, func(c Coupling, omega *mat.SymDense) {
-			M := quadraticPart(c)
-			inverse := inverted(M)
-			for seed := range uint64(20) {
-				u, v := randomMatrix(2*seed, tiedTasks, tiedFeatures), randomMatrix(2*seed+1, tiedTasks, tiedFeatures)
-				clear(v.Row(int(seed) % tiedTasks)) // where |.|_1 has its kinks
-				z := data.NewMatrix(tiedTasks, tiedFeatures)
-				c.Gradient(&z, &v)
-				bound, norm := c.Value(&v, nil), 0.0
-				for s := range tiedTasks {
-					for j := range tiedFeatures {
-						bound += z.Row(s)[j] * (u.Row(s)[j] - v.Row(s)[j])
-						for q := range tiedTasks {
-							norm += inverse.At(s, q) * (u.Row(s)[j] - v.Row(s)[j]) * (u.Row(q)[j] - v.Row(q)[j])
-						}
-					}
-				}
-				value := c.Value(&u, nil)
-				if slack := value - bound - norm/2; slack < -1e-9*(1+math.Abs(value)) ||
-					r.l1 == 0 && slack > 1e-9*(1+math.Abs(value)) {
-					t.Errorf("%s: R(u) - R(v) - <z, u-v> - 1/2 |u-v|^2 = %g", r.name, slack)
-				}
-			}
-			for _, rule := range []string{SigmaSpectral, SigmaLemma9, SigmaPerTask} {
-				sigma := c.SigmaPrime(rule, nil)
-				safe := symmetric(tiedTasks,
-					func(s, t int) float64 { return sigma[s]*M.At(s, s)*delta(s, t) - M.At(s, t) })
-				if low := leastEigenvalue(t, safe); low < -1e-9*mat.Norm(M, 2) {
-					t.Errorf("%s, %s: sigma' diag(M) - M has the eigenvalue %g", r.name, rule, low)
-				}
-			}
-		})
-	}
-}
-
 // grad R* by its definition: no W' has a larger <V, W'> - R(W') than W, and V is
 // a subgradient of R there. Incremental gives a row of it, Value is the
 // same with V at hand.
@@ -369,7 +327,7 @@ func TestOmegaUpdatesAgainstSearch(t *testing.T) {
 	}
 	for _, m := range []int{2, 3} {
 		for _, d := range []int{1, 4} {
-			for seed := range uint64(2) {
+			for seed := range uint64(1) {
 				w := randomMatrix(50+seed, m, d)
 				size := m * (m + 1) / 2
 				check := func(name string, ours, found, tolerance float64) {

@@ -244,7 +244,7 @@ func TestInvariantsOverManyRounds(t *testing.T) {
 		responses := make([]algorithms.Response, p.Clients())
 		least, most := serverFLOPs(name, p, c)
 		dual := math.Inf(1)
-		for h := range 300 {
+		for h := range 120 {
 			if sent, _ := a.Begin(); sent.Size != downloads(name, p) {
 				t.Fatalf("round %d: the server sends %d values, want %d", h, sent.Size, downloads(name, p))
 			}

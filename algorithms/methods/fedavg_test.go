@@ -245,37 +245,3 @@ func TestFedBuffAcrossRounds(t *testing.T) {
 		expect.That(t, moved == (steps == 1), "round %d: %d steps, but W has moved is %v", h, steps, moved)
 	}
 }
-
-// Equal weights give the plain mean of the responses.
-func TestEqualWeights(t *testing.T) {
-	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
-	for _, name := range []string{"fedavg", "fedprox", "fedbuff"} {
-		set := func(o algorithms.Options) {
-			smaller(o)
-			switch o := o.(type) {
-			case *fedAvgOptions:
-				o.Weights = kit.Equally
-			case *fedProxOptions:
-				o.Weights = kit.Equally
-			case *FedBuffOptions:
-				o.Weights, o.Buffer = kit.Equally, 2
-			}
-		}
-		want := make([]float64, p.Values())
-		for _, k := range []int{0, 2} {
-			alone := start(t, name, p, c, func(o algorithms.Options) {
-				set(o)
-				if o, ok := o.(*FedBuffOptions); ok {
-					o.Buffer = 1
-				}
-			})
-			round(alone, p, 0, algorithms.NoLimit, func(i int) bool { return i == k })
-			for j, x := range alone.Model().W.Row(0) {
-				want[j] += x / 2
-			}
-		}
-		a := start(t, name, p, c, set)
-		round(a, p, 0, algorithms.NoLimit, func(k int) bool { return k != 1 })
-		nearVector(t, name, a.Model().W.Row(0), want, 1e-14)
-	}
-}

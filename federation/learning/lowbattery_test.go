@@ -10,7 +10,6 @@ import (
 	"fedsim/engine"
 	"fedsim/federation"
 	"fedsim/federation/protocols"
-	"fedsim/results"
 )
 
 // firstAnswers completes the setup of protocol "first".
@@ -83,47 +82,6 @@ func TestLowBatteriesRefuse(t *testing.T) {
 		if begun < 50 || refused == 0 || recovered == 0 {
 			t.Errorf("%s: work was begun %d times, refused %d times, taken again %d times: nothing was tested",
 				protocol, begun, refused, recovered)
-		}
-	}
-}
-
-// With a battery that is low from the start a device computes slowly:
-// half the clock for 0.32 of the power beyond idling. Under a deadline it does half
-// the steps.
-func TestLowBatteriesSlowDown(t *testing.T) {
-	round := func(protocol string, change func(*Setup)) (results.Round, *Federation) {
-		f := start(t, world(t, "mocha", protocol, func(s *Setup) {
-			joules(s, 1000)
-			s.Devices.InitialCharge = 0.5
-			if change != nil {
-				change(s)
-			}
-		}))
-		f.clients.Begin()
-		return f.runRound(), f
-	}
-	slow := func(s *Setup) { s.Devices.LowBattery, s.Devices.LowBatteryAction = 0.6, devices.Slow }
-	fast, at := round(federation.WaitForAll, nil)
-	half, as := round(federation.WaitForAll, slow)
-	longest := engine.Time(0)
-	for k := range at.setup.Clients {
-		a, b := at.clients.State(k).Compute, as.clients.State(k).Compute
-		if diff := b - 2*a; diff < -1 || diff > 1 {
-			t.Fatalf("device %d computes for %v, %v at its fastest", k, b, a)
-		}
-		longest = max(longest, a)
-	}
-	if !near(half.TimeS-fast.TimeS, longest.Seconds(), 3*nanosecond) {
-		t.Errorf("a round takes %g s, %g s at the fastest", half.TimeS, fast.TimeS)
-	}
-	if watts := as.clients.Power(0, clients.Compute); !near(watts, idleW+0.32*(computeW-idleW), 1e-12) {
-		t.Errorf("computing takes %g W", watts)
-	}
-	_, at = round(protocols.Deadline, nil)
-	_, as = round(protocols.Deadline, slow)
-	for k := range at.setup.Clients {
-		if a, b := at.budget(k), as.budget(k); b != a/2 {
-			t.Errorf("device %d has a budget of %d steps, %d at its fastest", k, b, a)
 		}
 	}
 }

@@ -63,20 +63,6 @@ func TestAuthorsCost(t *testing.T) {
 	}
 }
 
-// The authors' count charges only work that was done, unless the protocol charges more.
-func TestAuthorsCostOfDroppedDevices(t *testing.T) {
-	out := run(t, world(t, "mocha", protocols.Charged, func(s *Setup) {
-		s.Problem = randomProblem(t, features, 5, 9, 7)
-		s.Config.Cost = federation.Authors
-		s.Faults.DropProbability.All = 0.5
-	}))
-	for h, r := range out.Rounds {
-		if want := float64(h) * (8*3*5 + 100) / 1e3; math.Abs(r.TimeS-want) > 3*nanosecond*float64(h) {
-			t.Errorf("round %d ends at %.9f s, want %.9f", h, r.TimeS, want)
-		}
-	}
-}
-
 // The server's step takes its FLOPs' time after each round, and so does an
 // Omega update.
 func TestServerTime(t *testing.T) {

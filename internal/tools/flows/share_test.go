@@ -26,38 +26,6 @@ func TestAgainstSlowTwin(t *testing.T) {
 	}
 }
 
-// Halving every rate and doubling the times of all operations doubles the times of all
-// outcomes, to the nanosecond.
-func TestHalvingRatesDoublesDurations(t *testing.T) {
-	halve := func(p problem) problem {
-		p.tree.ServerMbps /= 2
-		p.tree.CellMbps, p.rates, p.ops = slices.Clone(p.tree.CellMbps), slices.Clone(p.rates), slices.Clone(p.ops)
-		for c := range p.tree.CellMbps {
-			p.tree.CellMbps[c] /= 2
-		}
-		for d := range p.rates {
-			p.rates[d] /= 2
-		}
-		for i := range p.ops {
-			o := &p.ops[i]
-			o.at, o.delay = 2*o.at, 2*o.delay
-			if o.what == rate || o.what == server || o.what == cellMbps {
-				o.value /= 2
-			}
-		}
-		return p
-	}
-	forProblems(t, func(t rapid.TB, p problem) {
-		want := solve(p)
-		for _, outcomes := range want {
-			for i := range outcomes {
-				outcomes[i].seconds *= 2
-			}
-		}
-		requireSame(t, solve(halve(p)), want, 1, p)
-	})
-}
-
 // A cell without a limit is equivalent to no cell.
 func TestCellWithoutLimitIsNone(t *testing.T) {
 	forProblems(t, func(t rapid.TB, p problem) {
@@ -77,45 +45,6 @@ func TestWideLinkIsNone(t *testing.T) {
 		want := solve(p)
 		p.tree.ServerMbps = 1e5
 		requireSame(t, solve(p), want, 0, p)
-	})
-}
-
-// The numbers of devices and cells do not matter.
-func TestPermutationPermutes(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	forProblems(t, func(t rapid.TB, p problem) {
-		n := len(p.rates)
-		device, cell := random.Perm(n), random.Perm(len(p.tree.CellMbps))
-		q := problem{rates: make([]float64, n), ops: slices.Clone(p.ops)}
-		q.tree = Tree{ServerMbps: p.tree.ServerMbps, CellMbps: make([]float64, len(cell)), CellOf: make([]int32, n)}
-		for c, mbps := range p.tree.CellMbps {
-			q.tree.CellMbps[cell[c]] = mbps
-		}
-		for d, mbps := range p.rates {
-			q.rates[device[d]] = mbps
-			q.tree.CellOf[device[d]] = -1
-			if c := p.tree.CellOf[d]; c >= 0 {
-				q.tree.CellOf[device[d]] = int32(cell[c])
-			}
-		}
-		for i := range q.ops {
-			o := &q.ops[i]
-			switch o.what {
-			case server:
-			case cellMbps:
-				o.device = cell[o.device]
-			default:
-				o.device = device[o.device]
-			}
-		}
-		got, want := map[int][]outcome{}, solve(p)
-		permuted := solve(q)
-		for d := range n {
-			if o, ok := permuted[device[d]]; ok {
-				got[d] = o
-			}
-		}
-		requireSame(t, got, want, 0, p)
 	})
 }
 

@@ -292,21 +292,6 @@ func TestDotByHand(t *testing.T) {
 	})
 }
 
-func TestZerosAppendedChangeNothing(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
-		s := rng.New(2, rng.Synthetic, 0, 0)
-		for n := range 40 {
-			x, y := numbers(&s, n, "wide"), numbers(&s, n, "wide")
-			want := Dot(x, y)
-			for range 20 {
-				x, y = append(x, 0), append(y, 0)
-				got := Dot(x, y)
-				expect.Must(t, same(got, want), "n = %d, %d with zeros: %g, want %g", n, len(x), got, want)
-			}
-		}
-	})
-}
-
 func TestDifferentLengthsPanic(t *testing.T) {
 	bothWays(t, func(t *testing.T) {
 		x, y := make([]float64, 3), make([]float64, 4)
@@ -382,27 +367,6 @@ func TestGemmAgreesOnRandomCases(t *testing.T) {
 				rapid.IntRange(0, 300).Draw(r, "k")
 			checkGemm(r, &s, m, n, k, rapid.IntRange(0, 8).Draw(r, "pad"), rapid.SampledFrom(kinds).Draw(r, "kind"))
 		})
-	})
-}
-
-// Rows of a product may be computed apart, and are sums of scaled rows of b.
-func TestGemmIsAxpyRowByRow(t *testing.T) {
-	bothWays(t, func(t *testing.T) {
-		s := rng.New(4, rng.Synthetic, 0, 0)
-		const m, n, k = 17, 21, 300
-		a, b := numbers(&s, m*k, "wide"), numbers(&s, k*n, "wide")
-		whole, apart := make([]float64, m*n), make([]float64, m*n)
-		Gemm(m, n, k, a, k, b, n, whole, n)
-		Gemm(5, n, k, a, k, b, n, apart, n)
-		Gemm(m-5, n, k, a[5*k:], k, b, n, apart[5*n:], n)
-		mustAgree(t, "apart", apart, whole)
-		for i := range m {
-			row := make([]float64, n)
-			for p := range k {
-				Axpy(a[i*k+p], b[p*n:(p+1)*n], row)
-			}
-			mustAgree(t, "axpys", row, whole[i*n:(i+1)*n])
-		}
 	})
 }
 
