@@ -83,7 +83,7 @@ func TestJointOptimumOfLandmine(t *testing.T) {
 				"lambda = %g: the paper's alternation ends at %.4f of the optimum, want 1.04 (1e-2) or 1.08 (1e-3)",
 				lambda, got)
 		}
-		if got := alternated(t, p, UpdateAnnealed, 0.97, 300) / want; got < 1-1e-4 || got > 1+1e-3 {
+		if got := alternated(t, p, UpdateAnnealed, 0.98, 400) / want; got < 1-1e-4 || got > 1+1e-3 {
 			t.Errorf("lambda = %g: annealed alternation ends at %.6f of the optimum", lambda, got)
 		}
 	}

@@ -194,28 +194,26 @@ func TestNetworksTrain(t *testing.T) {
 			}
 			first := startSeeded(t, name, p, c, 1, 1)
 			before := evaluate(first, p, c)
-			want := play(first, 0, 24, 1)
+			want := play(first, 0, 40, 1)
 			if after := evaluate(first, p, c); !(after.Primal < before.Primal) ||
 				!(after.TrainErrorClients < before.TrainErrorClients) {
 				t.Errorf("%s: P went from %g to %g, the error from %g to %g", name, before.Primal, after.Primal,
 					before.TrainErrorClients, after.TrainErrorClients)
 			}
-			for _, workers := range []int{2, 8} {
-				err := same(play(startSeeded(t, name, p, c, 1, workers), 0, 24, workers), want)
-				expect.That(t, err == nil, "%s on %d workers: %v", name, workers, err)
-			}
-			if err := same(play(startSeeded(t, name, p, c, 2, 1), 0, 24, 1), want); err == nil {
+			err := same(play(startSeeded(t, name, p, c, 1, 3), 0, 40, 3), want)
+			expect.That(t, err == nil, "%s on 3 workers: %v", name, err)
+			if err := same(play(startSeeded(t, name, p, c, 2, 1), 0, 40, 1), want); err == nil {
 				t.Errorf("%s: two seeds have the same network", name)
 			}
 			half, rest := startSeeded(t, name, p, c, 1, 1), startSeeded(t, name, p, c, 1, 1)
-			play(half, 0, 11, 1)
+			play(half, 0, 17, 1)
 			var kept bytes.Buffer
 			half.(algorithms.Stateful).State(state.Writing(&kept))
 			r := state.Reading(&kept)
 			if rest.(algorithms.Stateful).State(r); r.Err() != nil || kept.Len() > 0 {
 				t.Fatalf("%s: %v, %d bytes left", name, r.Err(), kept.Len())
 			}
-			if err := same(play(rest, 11, 24, 1), want); err != nil {
+			if err := same(play(rest, 17, 40, 1), want); err != nil {
 				t.Errorf("%s resumed: %v", name, err)
 			}
 		}
