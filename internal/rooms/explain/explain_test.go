@@ -184,6 +184,13 @@ func TestTimesAddUp(t *testing.T) {
 			if name == "polls" && !(polls > 0.1 && polls < 0.65 && r.Path.WaitS == 0) || name != "polls" && polls > 0 {
 				t.Errorf("%v s a round of polls and %v s of waiting", polls, r.Path.WaitS)
 			}
+			parts, devices := r.Where()
+			sum = 0.0
+			for _, part := range parts {
+				sum += part.S
+			}
+			near(t, "the time of all parts", sum, r.TimeS, exact)
+			expect.That(t, devices == (name == "deadline"), "the parts are of the devices: %t", devices)
 			title := "time along the responses"
 			if name == "deadline" {
 				title = "time of the devices, mean"

@@ -134,16 +134,29 @@ type Part struct {
 	S    float64 // seconds
 }
 
+// Where returns the parts of the time along the responses that ended the rounds. If deadlines ended them all, which
+// says nothing, it returns those of the time of the devices, in the mean.
+func (r *Report) Where() (parts []Part, devices bool) {
+	if !r.ends(Deadline) {
+		return r.Path.Parts(), false
+	}
+	parts = (&Path{Activities: r.All.Activities}).Parts()
+	for i := range parts {
+		parts[i].S /= float64(len(r.Devices))
+	}
+	return parts, true
+}
+
 func (r *Report) path() columns.Section {
-	title, path, of := "time along the responses that ended the rounds", r.Path, r.TimeS
-	if r.ends(Deadline) { // which says nothing
-		title, path = "time of the devices, mean", Path{Activities: r.All.Activities}
-		of *= float64(len(r.Devices))
+	parts, devices := r.Where()
+	title := "time along the responses that ended the rounds"
+	if devices {
+		title = "time of the devices, mean"
 	}
 	lines := [][]string{{"part", "time", "share"}}
-	for _, part := range path.Parts() {
+	for _, part := range parts {
 		if part.S > 0 {
-			lines = append(lines, []string{part.Name, r.time(r.TimeS * share(part.S, of)), percent(share(part.S, of))})
+			lines = append(lines, []string{part.Name, r.time(part.S), percent(share(part.S, r.TimeS))})
 		}
 	}
 	return section(title, lines)

@@ -210,7 +210,7 @@ func (r *Report) largest() string {
 				if run.Stragglers == nil {
 					return 0
 				}
-				return run.Stragglers.Path[k]
+				return run.Stragglers.Where[k]
 			})
 			if sum += v; v > most {
 				best, most = name, v

@@ -14,6 +14,8 @@ import (
 type attribution struct {
 	Waited float64   `json:"waited"` // fraction of the time of the devices
 	Path   []float64 `json:"path"`   // seconds by part, in the order of Report.Parts
+	Where  []float64 `json:"where"`  // likewise, of the devices in the mean where deadlines ended all rounds
+	Means  bool      `json:"means"`  // they did
 }
 
 // attributed is the analysis of a run, with its rounds by number.
@@ -92,5 +94,10 @@ func (a *attributed) summary() *attribution {
 	for _, p := range a.report.Path.Parts() {
 		s.Path = append(s.Path, p.S)
 	}
+	where, means := a.report.Where()
+	for _, p := range where {
+		s.Where = append(s.Where, p.S)
+	}
+	s.Means = means
 	return s
 }

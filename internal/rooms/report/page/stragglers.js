@@ -17,11 +17,14 @@ const mean = (list, of) => list.reduce((sum, v) => sum + of(v), 0) / list.length
 // pathsOf returns the parts of the time of the rounds.
 function pathsOf(report, index) {
   const seconds = report.quantity("time_s", index).units;
-  const rows = byLine(report, index).map((g) => ({ ...g, runs: g.runs.filter((r) => r.stragglers) })).filter((g) => g.runs.length > 0).map((g) => {
-    const total = mean(g.runs, (r) => r.stragglers.path.reduce((a, b) => a + b, 0));
-    return { label: g.label, parts: report.parts.map((_, k) => mean(g.runs, (r) => r.stragglers.path[k]) / total), text: `${amount(total, seconds, 3)}; devices waited ${percent(mean(g.runs, (r) => r.stragglers.waited))}` };
+  const groups = byLine(report, index).map((g) => ({ ...g, runs: g.runs.filter((r) => r.stragglers) })).filter((g) => g.runs.length > 0);
+  const rows = groups.map((g) => {
+    const total = mean(g.runs, (r) => r.stragglers.where.reduce((a, b) => a + b, 0));
+    return { label: g.label, parts: report.parts.map((_, k) => mean(g.runs, (r) => r.stragglers.where[k]) / total), text: `${amount(total, seconds, 3)}; devices waited ${percent(mean(g.runs, (r) => r.stragglers.waited))}` };
   });
-  return bars(report.parts, partColors(), rows, "Time along the responses that ended the rounds");
+  const runs = groups.flatMap((g) => g.runs), means = runs.filter((r) => r.stragglers.means).length;
+  const along = "Time along the responses that ended the rounds", devices = "Time of the devices, mean";
+  return bars(report.parts, partColors(), rows, means === 0 ? along : means === runs.length ? devices : `${along}; of the devices, mean, where deadlines did`);
 }
 
 // roundsOf returns the path of each round of a run.
