@@ -3,9 +3,7 @@ package external
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +13,6 @@ import (
 
 	"fedsim/data"
 	"fedsim/internal/rooms"
-	"fedsim/internal/tools/child"
-	"fedsim/internal/tools/pipe"
 	"fedsim/mtl"
 )
 
@@ -76,30 +72,6 @@ func (m *Metered) Evaluate(part int, elements []int32, w []float64, into []mtl.M
 type initial struct {
 	seed uint64
 	w    []float64
-}
-
-// modelProcess is a process of a program that has said hello.
-type modelProcess struct {
-	*child.Process
-	of     *Model
-	under  int // requests under way, of which there are at most as many as places
-	opened sync.Once
-	failed error // of opened
-	places [places]place
-}
-
-// places is how many requests a process has at a time: one that it answers, and the next one.
-const places = 2
-
-// place is where a process finds a request and leaves its answer.
-type place struct {
-	*modelProcess
-	number  int
-	spent   *atomic.Int64 // see with
-	slots   *slots        // nil: they are not made yet
-	line    []byte        // of the request
-	weights []float64     // of its rows
-	reader  pipe.Decoder
 }
 
 // partNames are the names of the parts of the data.
@@ -270,123 +242,6 @@ func (m *Model) Sizes() mtl.Sizes {
 // Metrics returns the metrics of the program's own.
 func (m *Model) Metrics() []mtl.NamedMetric { return m.about.metrics }
 
-// start starts a process and greets it.
-func (m *Model) start() (*modelProcess, error) {
-	m.mu.Lock()
-	m.begun++
-	m.mu.Unlock()
-	of, err := child.Start(child.Config{Command: m.options.Command, Stderr: m.of.stderr, Prefix: m.program() + ": ",
-		MaxLine: mostLine, Ahead: places - 1})
-	if err != nil {
-		return nil, err
-	}
-	p := &modelProcess{Process: of, of: m}
-	for i := range p.places {
-		p.places[i].modelProcess, p.places[i].number = p, i
-	}
-	m.mu.Lock()
-	m.all = append(m.all, p)
-	first := m.about.name == ""
-	m.mu.Unlock()
-	var about modelHello
-	if err := p.places[0].ask(&m.asks, modelHelloFields.Into(&about)); err != nil {
-		return nil, err
-	}
-	if first {
-		m.about = about
-	} else if got, want := about.text(), m.about.text(); got != want {
-		return nil, fmt.Errorf("answers otherwise than the first process: %s, not %s", got, want)
-	} else if !reflect.DeepEqual(about.shapes, m.about.shapes) {
-		return nil, errors.New("answers with other shapes than the first process")
-	}
-	return p, nil
-}
-
-// with calls ask with an idle place, or with one of a new process if all are busy and there may be more. The
-// errors that it returns name the model and the request. The nanoseconds for which the program has the request are
-// added to spent, if it is not nil and there is a clock.
-func (m *Model) with(spent *atomic.Int64, about func() string, ask func(p *place) error) error {
-	p, err := m.lease()
-	if err == nil {
-		if err = p.open(); err == nil {
-			p.spent = spent
-			err = ask(p)
-		}
-		m.mu.Lock()
-		m.idle = append(m.idle, p)
-		p.under--
-		m.mu.Unlock()
-		m.freed.Signal()
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", m.name(), about(), err)
-	}
-	return nil
-}
-
-// lease waits for a place: in a process without a request, in a new one, or behind a request.
-func (m *Model) lease() (*place, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for {
-		best := -1
-		for i, p := range m.idle {
-			if best < 0 || p.under <= m.idle[best].under { // of equals the last one used: it is in the caches
-				best = i
-			}
-		}
-		if m.begun < m.options.Processes && (best < 0 || m.idle[best].under > 0) {
-			m.mu.Unlock()
-			p, err := m.start()
-			m.mu.Lock()
-			if err != nil {
-				return nil, err
-			}
-			for i := 1; i < places; i++ {
-				m.idle = append(m.idle, &p.places[i])
-				m.freed.Signal()
-			}
-			p.under++
-			return &p.places[0], nil
-		}
-		if best >= 0 {
-			p := m.idle[best]
-			m.idle = slices.Delete(m.idle, best, best+1)
-			p.under++
-			return p, nil
-		}
-		m.freed.Wait()
-	}
-}
-
-// open makes the files of the places of a process, and tells the process of them and of the rows.
-func (p *place) open() error {
-	process := p.modelProcess
-	process.opened.Do(func() { process.failed = process.places[0].openAll() })
-	return process.failed
-}
-
-func (p *place) openAll() error {
-	m, question := p.of, modelRequest{Op: "open"}
-	for i := range p.places {
-		s := m.slotsOf()
-		if err := s.reserve(); err != nil {
-			return err
-		}
-		p.places[i].slots = s
-		layout := fileLayout{Path: s.path, Rows: s.rows, MostRows: m.most, W: s.w, G: s.g}
-		if m.about.predictions > 0 {
-			layout.ByRow = s.byRow
-		}
-		question.Files = append(question.Files, layout)
-	}
-	var err error
-	if question.Data, err = m.set.layout(); err != nil {
-		return err
-	}
-	return p.ask(&question, none)
-}
-
 // Initial sets w to the values that the model starts with.
 func (m *Model) Initial(seed uint64, w []float64) error {
 	m.mu.Lock()
@@ -506,147 +361,4 @@ func (m *Model) losses(spent *atomic.Int64, part, element int, w []float64) (of 
 		return nil
 	})
 	return of, err
-}
-
-// sumOfShares is how far from 1 the sum of probabilities may be: single precision rounds.
-const sumOfShares = 1e-3
-
-// checkRow reports a target, or predictions beside a finite loss, that no row has.
-func checkRow(row []float64, real bool) error {
-	loss, y, predicted := row[0], row[1], row[2:]
-	sum, least := 0.0, math.Inf(1)
-	for _, x := range predicted {
-		sum += x
-		least = min(least, x)
-	}
-	finite := !math.IsNaN(loss) && !math.IsInf(loss, 0)
-	switch {
-	case real && (math.IsNaN(y) || math.IsInf(y, 0)):
-		return fmt.Errorf("target %g: must be a finite number", y)
-	case real && (finite && (math.IsNaN(sum) || math.IsInf(sum, 0)) || len(predicted) != 1):
-		return fmt.Errorf("predictions %v: must be a finite number", predicted)
-	case real || !finite:
-		return nil
-	case len(predicted) == 1 && y != 1 && y != -1:
-		return fmt.Errorf("target %g: must be -1 or 1, as there is one prediction", y)
-	case len(predicted) > 1 && (y != math.Trunc(y) || !(y >= 0 && y < float64(len(predicted)))):
-		return fmt.Errorf("target %g: must be a class in [0, %d]", y, len(predicted)-1)
-	case !(least >= 0 && sum <= 1+sumOfShares) || len(predicted) > 1 && sum < 1-sumOfShares:
-		return fmt.Errorf("predictions %v: must be probabilities: of the classes, or of the label 1", predicted)
-	}
-	return nil
-}
-
-// take writes the measures of elements with so many rows each.
-func (me *measures) take(elements, rows []int32, about *modelHello, real bool, into []mtl.Measure) error {
-	type list struct {
-		name string
-		of   int
-	}
-	lists := []list{{"rows", len(me.rows)}, {"losses", len(me.losses)}, {"errors", len(me.errors)}}
-	if about.squares {
-		lists = append(lists, list{"squared_losses", len(me.squares)})
-	}
-	for j, m := range about.metrics {
-		lists = append(lists, list{"values of metrics." + m.Name, len(me.own[j])})
-	}
-	for _, list := range lists {
-		if list.of != len(elements) {
-			return fmt.Errorf("answers with %d %s: must be %d, one for each client", list.of, list.name, len(elements))
-		}
-	}
-	for i, k := range elements {
-		if me.rows[i] != int(rows[k]) {
-			return fmt.Errorf("answers with the measures of %d rows of client %d: must be those of all its %d rows",
-				me.rows[i], k, rows[k])
-		}
-		if err := me.check(i, real); err != nil {
-			return fmt.Errorf("client %d: answers with %w", k, err)
-		}
-		into[i] = mtl.Measure{Rows: me.rows[i], Loss: me.losses[i], Misses: me.errors[i], Square: math.NaN()}
-		if about.squares {
-			into[i].Square = me.squares[i]
-		}
-		for j, m := range about.metrics {
-			x := me.own[j][i]
-			if math.IsNaN(x) && !math.IsNaN(me.losses[i]) {
-				return fmt.Errorf("answers with metrics.%s = null of client %d: must be a number, as its loss is one",
-					m.Name, k)
-			}
-			if err := checkShare(m, real, x); err != nil {
-				return fmt.Errorf("client %d: answers with metrics.%w", k, err)
-			}
-			into[i].Own = append(into[i].Own, x)
-		}
-	}
-	return nil
-}
-
-// check reports measures in place i that no model has.
-func (me *measures) check(i int, real bool) error {
-	loss, wrong := me.losses[i], me.errors[i]
-	switch {
-	case real && wrong < 0:
-		return fmt.Errorf("errors = %g: must not be negative: the sum of squared errors", wrong)
-	case !real && math.IsNaN(wrong) && !math.IsNaN(loss):
-		return errors.New("errors = null: must be a number, as the loss is one")
-	case !real && (wrong < 0 || wrong > float64(me.rows[i]) || wrong != math.Trunc(wrong) && !math.IsNaN(wrong)):
-		return fmt.Errorf("errors = %g: must be a whole number in [0, %d]: how many predictions are wrong, "+
-			"not their share; squared errors need data.target = \"real\"", wrong, me.rows[i])
-	case me.squares != nil && me.squares[i] < float64(loss*loss)*0.999: // single precision rounds
-		return fmt.Errorf("squared_losses = %g: must be at least the square of the loss, %g", me.squares[i],
-			float64(loss*loss))
-	}
-	return nil
-}
-
-// ask sends a request and reads the answer.
-func (p *place) ask(question *modelRequest, into reader) error {
-	text, err := pipe.Encode(question)
-	if err != nil {
-		return err
-	}
-	about := request{Op: question.Op}
-	if question.Clients != nil {
-		about.Clients = question.Clients
-	}
-	return p.exchange(&about, text, into)
-}
-
-// exchange sends the line of a request and reads the answer.
-func (p *place) exchange(about *request, line []byte, into reader) error {
-	m, end := p.of, func() {}
-	timeout := time.Duration(m.options.TimeoutS * float64(time.Second))
-	response, err := p.AskInTurn(m.of.ctx, line, timeout, func() {
-		remind := m.of.begin(&pending{who: m.name(), of: about, timeout: timeout})
-		stop := m.of.board.measure(p.spent)
-		end = func() { stop(); remind() }
-	})
-	end()
-	if m.of.Tap != nil {
-		m.of.Tap(line, response)
-	}
-	if err != nil {
-		return err
-	}
-	return into.read(&p.reader, response)
-}
-
-// close ends the processes of the model, and removes its files.
-func (m *Model) close(grace time.Duration) error {
-	errs := make([]error, len(m.all))
-	var all sync.WaitGroup
-	for i, p := range m.all {
-		all.Go(func() {
-			defer m.of.begin(&pending{who: m.name(), exit: 2 * grace})()
-			if err := p.Close(grace); err != nil {
-				errs[i] = fmt.Errorf("%s: at the end of its input: %w", m.name(), err)
-			}
-			for i := range p.places {
-				p.places[i].slots.remove()
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
 }
