@@ -116,39 +116,48 @@ type Cell struct {
 }
 
 // Chosen returns the target of runs that have none: the highest whole percent of test accuracy that each reached
-// before the first of them ended, over clients where Main is. Real targets, and runs that take no time, have none.
+// before the first of them ended, over clients where Main is; if each began with that, the highest that each
+// reached at all. Real targets, runs that take no time, and runs that all end as they began have none.
 func Chosen(runs []Run) Targets {
 	name := "test_accuracy"
 	if main := Main(runs); strings.HasSuffix(main.Name, clientsSuffix) {
 		name += clientsSuffix
 	}
 	accuracy, _ := MetricOf(runs, name)
-	least, first := 1.0, math.Inf(1)
+	first := math.Inf(1)
 	for i := range runs {
 		if n := len(runs[i].Rounds); n > 1 && runs[i].Rounds[n-1].TimeS > 0 {
 			first = min(first, runs[i].Rounds[n-1].TimeS)
 		}
 	}
+	if len(runs) == 0 || runs[0].Real || math.IsInf(first, 1) {
+		return nil
+	}
+	began := reachedByAll(runs, accuracy, 0)
+	for _, until := range []float64{first, math.Inf(1)} {
+		if percent := reachedByAll(runs, accuracy, until); percent > max(0, began) {
+			return Targets{{name, percent / 100}}
+		}
+	}
+	return nil
+}
+
+// reachedByAll returns the highest whole percent of a metric that each run reached until a time.
+func reachedByAll(runs []Run, accuracy Metric, untilS float64) float64 {
+	least := 1.0
 	for i := range runs {
 		best := math.Inf(-1)
 		for k := range runs[i].Rounds {
-			if r := &runs[i].Rounds[k]; r.TimeS <= first && accuracy.Of(r) > best {
+			if r := &runs[i].Rounds[k]; r.TimeS <= untilS && accuracy.Of(r) > best {
 				best = accuracy.Of(r)
 			}
 		}
 		least = min(least, best)
 	}
-	if len(runs) == 0 {
-		return nil
-	}
-	percent := math.Floor(float64(100*least) + 1e-9)
-	if runs[0].Real || math.IsInf(first, 1) || !(percent > 0) {
-		return nil
-	}
-	return Targets{{name, percent / 100}}
+	return math.Floor(float64(100*least) + 1e-9)
 }
 
-// Summary summarizes runs for targets, in the given order; without one for that which each experiment
+// Summarize summarizes runs for targets, in the given order; without one for that which each experiment
 // has by itself. The rows of a block are the
 // methods at one point. An experiment with one method and a sweep has instead a row for each
 // value of the key with the most values.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,9 +194,13 @@ func TestChosenTarget(t *testing.T) {
 		runs []Run
 		want int
 	}{"a whole percent": {[]Run{run("a", 1, 0.21)}, 1}, "without time": {[]Run{solved}, 0},
-		"beside one without time": {append([]Run{solved}, runs...), 1}, "none": {[]Run{run("a", 1, 1)}, 1}} {
+		"beside one without time": {append([]Run{solved}, runs...), 1}, "all end as they began": {[]Run{run("a", 1, 1)}, 0}} {
 		e := Summarize(c.runs, nil).Experiments[0]
 		expect.That(t, len(e.Targets) == c.want, "%s: %v", name, e.Targets)
+	}
+	late := append(slices.Clone(runs), run("b", 3, 0.9, 0.9, 0.9, 0.4)) // no better than at the start when b ends
+	if e := Summarize(late, nil).Experiments[0]; len(e.Targets) != 1 || e.Targets[0].Value != 0.6 {
+		t.Errorf("one is late: %v", e.Targets)
 	}
 	real := run("a", 1, 0.2)
 	real.Real = true
