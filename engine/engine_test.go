@@ -196,3 +196,27 @@ func TestTombstonesAreBounded(t *testing.T) {
 		expect.That(t, e.Pending() == pending, "%s: %d pending, want %d", queue, e.Pending(), pending)
 	}
 }
+
+func TestTiesFireByKindDeviceCounter(t *testing.T) {
+	e := New(3, Options{})
+	e.Schedule(5, 1, 0)
+	e.Schedule(5, 0, 2)
+	e.Schedule(5, 0, Server)
+	e.Schedule(5, 0, 2)
+	e.Schedule(4, 9, 2)
+	e.Schedule(5, 0, 1)
+	fn, got := record()
+	e.Run(fn)
+	want := []string{
+		"at 4 kind 9 device 2 seq 3",
+		"at 5 kind 0 device -1 seq 1",
+		"at 5 kind 0 device 1 seq 1",
+		"at 5 kind 0 device 2 seq 1",
+		"at 5 kind 0 device 2 seq 2",
+		"at 5 kind 1 device 0 seq 1",
+	}
+	d := cmp.Diff(want, *got)
+	expect.That(t, d == "", "%v", d)
+	expect.That(t, e.Now() == 5 && e.Pending() == 0 && e.Fired() == 6,
+		"now %d, pending %d, fired %d; want 5, 0, 6", e.Now(), e.Pending(), e.Fired())
+}

@@ -295,3 +295,41 @@ func TestDigestIgnoresHooksAndQueue(t *testing.T) {
 	expect.That(t, fired == n*int(want.Fired()) && scheduled == fired+canceled+n*want.Pending(),
 		"hooks saw %d scheduled, %d fired, %d canceled; %d are pending", scheduled, fired, canceled, n*want.Pending())
 }
+
+// Shuffling the order of scheduling between devices, but not within a device, does not
+// change the order in which events fire.
+func TestOrderDoesNotDependOnInterleaving(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const devices = 4
+		type plan struct {
+			at   Time
+			kind Kind
+		}
+		plans := make([][]plan, devices)
+		var turns []int
+		for d := range plans {
+			for range rapid.IntRange(0, 6).Draw(t, "events") {
+				plans[d] = append(plans[d],
+					plan{Time(rapid.IntRange(0, 3).Draw(t, "at")), Kind(rapid.IntRange(0, 1).Draw(t, "kind"))})
+				turns = append(turns, d)
+			}
+		}
+		run := func(turns []int) ([]string, uint64) {
+			e := New(devices, Options{})
+			next := make([]int, devices)
+			for _, d := range turns {
+				p := plans[d][next[d]]
+				next[d]++
+				e.Schedule(p.at, p.kind, d)
+			}
+			fn, got := record()
+			e.Run(fn)
+			return *got, e.Digest()
+		}
+		want, wantDigest := run(turns)
+		got, digest := run(rapid.Permutation(turns).Draw(t, "turns"))
+		if d := cmp.Diff(want, got); d != "" || digest != wantDigest {
+			t.Fatalf("digest %x, want %x; order differs:\n%s", digest, wantDigest, d)
+		}
+	})
+}

@@ -84,3 +84,35 @@ func TestClusteredRejectsInvalidTraces(t *testing.T) {
 		expect.That(t, err != nil, "Update accepted k = %g for 3 tasks", k)
 	}
 }
+
+func TestWaterFillByHand(t *testing.T) {
+	for _, test := range []struct {
+		s      []float64
+		m      int
+		eta, k float64
+		o      []float64
+		off    float64
+	}{
+		{[]float64{2, 1}, 2, 0, 0.9, []float64{0.6, 0.3}, 0},           // in proportion to s
+		{[]float64{2, 1}, 2, 0.3, 0.9, []float64{0.7, 0.2}, 0},         // o + eta in proportion
+		{[]float64{9, 1}, 2, 0.1, 1.2, []float64{1, 0.2}, 0},           // the first is full
+		{[]float64{9, 1}, 2, 1, 0.8, []float64{0.8, 0}, 0},             // the second is not worth it
+		{[]float64{5, 3}, 5, 0.1, 2.6, []float64{1, 1}, 0.2},           // two full, 0.6 for three others
+		{[]float64{5, 3}, 5, 0.1, 2, []float64{1, 1}, 0},               // just full
+		{[]float64{4, 4, 4}, 3, 0.5, 1.5, []float64{0.5, 0.5, 0.5}, 0}, // no preference
+		{[]float64{4, 4, 1e-9}, 3, 0.5, 1, []float64{0.5, 0.5, 0}, 0},  // nothing for almost nothing
+		{[]float64{100, 1, 1}, 3, 1e-6, 2, []float64{1, 0.5, 0.5}, 0},  // plateau of the first
+		{[]float64{1e8, 1e-8}, 3, 0.1, 1, []float64{1, 0}, 0},          // far apart
+		{[]float64{1e8, 1e-8}, 3, 0.1, 1.25, []float64{1, 0.25}, 0},    // far apart, and both needed
+	} {
+		o, off := waterFill(test.s, test.m, test.eta, test.k)
+		for i := range o {
+			if !near(o[i], test.o[i], 1e-13) {
+				t.Errorf("s = %v, eta = %g, k = %g: o = %v, want %v", test.s, test.eta, test.k, o, test.o)
+				break
+			}
+		}
+		expect.That(t, near(off, test.off, 1e-14),
+			"s = %v, k = %g: the others have %g, want %g", test.s, test.k, off, test.off)
+	}
+}

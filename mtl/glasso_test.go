@@ -146,3 +146,49 @@ func BenchmarkGraphicalLasso(b *testing.B) {
 		expect.Value(graphicalLasso(s, 0.1))(b)
 	}
 }
+
+// In a chain of tasks, each is related only to the next. With many features, the update
+// recovers the zeros of Omega.
+func TestGraphicalFindsTheGraph(t *testing.T) {
+	const m, d = 6, 4000
+	precision := symmetric(m, func(s, t int) float64 {
+		switch {
+		case s == t:
+			return 2
+		case t == s+1:
+			return -0.6
+		}
+		return 0
+	})
+	var chol mat.Cholesky
+	expect.Must(t, chol.Factorize(inverted(precision)), "the chain is not positive definite")
+	var l mat.TriDense
+	chol.LTo(&l)
+	noise := randomMatrix(4, m, d)
+	w := randomMatrix(4, m, d)
+	product := mat.NewDense(m, w.Stride, w.Data)
+	product.Mul(&l, mat.NewDense(m, noise.Stride, noise.Data))
+	omega := expect.Value(Graphical{Lambda: 1, L2: 0.08 * d, Features: d}.omega(&w))(t)
+	for s := range m {
+		for u := s + 1; u < m; u++ {
+			expect.That(t, (omega.At(s, u) != 0) == (u == s+1),
+				"Omega[%d][%d] = %g, the tasks are a chain", s, u, omega.At(s, u))
+		}
+	}
+}
+
+// Two tasks have a solution by hand: W_12 = S_12 shrunk by rho, W_ii = S_ii + rho.
+func TestGraphicalLassoOfTwoTasks(t *testing.T) {
+	for _, s12 := range []float64{0.6, -0.6, 0.05} {
+		const rho = 0.1
+		x := expect.Value(graphicalLasso(mat.NewSymDense(2, []float64{1, s12, s12, 2}), rho))(t)
+		w12 := math.Copysign(max(0, math.Abs(s12)-rho), s12)
+		want := inverted(mat.NewSymDense(2, []float64{1 + rho, w12, w12, 2 + rho}))
+		for i := range 2 {
+			for j := range 2 {
+				expect.That(t, near(x.At(i, j), want.At(i, j), 1e-11),
+					"S_12 = %g: X[%d][%d] = %g, want %g", s12, i, j, x.At(i, j), want.At(i, j))
+			}
+		}
+	}
+}

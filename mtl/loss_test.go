@@ -372,3 +372,25 @@ func TestClipIsMinOfMax(t *testing.T) {
 		}
 	}
 }
+
+// loss(z) + loss*(-a) + a z >= 0, with equality where -a is a subgradient at z
+// (Fenchel and Young): the terms of every duality gap.
+func TestFenchelYoung(t *testing.T) {
+	everyLoss(t, func(t *testing.T, c lossCase) {
+		rapid.Check(t, func(t *rapid.T) {
+			y := c.target(t)
+			a := c.dual(t, y)
+			z := rapid.Float64Range(-30, 30).Draw(t, "z")
+			term := func(a float64) float64 {
+				return c.loss.Value(z, y) + c.loss.Conjugate(a, y) + a*z
+			}
+			if got := term(a); got < -1e-12*(1+math.Abs(a*z)) {
+				t.Fatalf("a = %g, z = %g, y = %g: %g, want at least 0", a, z, y, got)
+			}
+			g := c.loss.Subgradient(z, y)
+			if got := term(-g); !(math.Abs(got) <= 1e-11*(1+math.Abs(g*z))) {
+				t.Fatalf("at the subgradient %g of z = %g, y = %g: %g, want 0", g, z, y, got)
+			}
+		})
+	})
+}

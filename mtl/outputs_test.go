@@ -188,3 +188,41 @@ func TestMovedRows(t *testing.T) {
 	}
 	expect.That(t, p.RowFLOPs() == 48, "the gradient of a row takes %g FLOPs, want 48", p.RowFLOPs())
 }
+
+// Under a coupling that all share, the classes are binary problems of their own.
+func TestOneVsRestIsTheBinaryProblems(t *testing.T) {
+	for _, r := range penalties[:2] {
+		t.Run(r.name, func(t *testing.T) {
+			cfg := Defaults()
+			r.configure(&cfg)
+			split := severalClasses(randomSplit(4, 6, 20, 15, 25), 4)
+			p := mustProblem(t, cfg, split)
+			c := mustStart(t, p)
+			all := p.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
+			sum, d := 0.0, p.Features
+			for class := range 4 {
+				train := *split.Train
+				train.Classes, train.Clients = nil, nil
+				for _, task := range split.Train.Clients {
+					labels := make([]float64, len(task.Y))
+					for i, y := range task.Y {
+						labels[i] = -1
+						if int(y) == class {
+							labels[i] = 1
+						}
+					}
+					task.Y = labels
+					train.Clients = append(train.Clients, task)
+				}
+				one := mustProblem(t, cfg, data.Split{Train: &train, Test: &data.Set{}})
+				o := one.Solver(testPool, 1e-9, 20_000).Optimize(t.Context(), c, nil)
+				sum += o.Primal
+				for task := range p.Tasks() {
+					close(t, "w", all.W.Row(task)[class*d:(class+1)*d], o.W.Row(task), 1e-4)
+				}
+			}
+			expect.That(t, near(all.Primal, sum, 1e-8),
+				"P* = %.12g, the sum over the classes is %.12g", all.Primal, sum)
+		})
+	}
+}

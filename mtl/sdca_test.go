@@ -230,3 +230,30 @@ func BenchmarkOrder(b *testing.B) {
 		order.Next()
 	}
 }
+
+// Each step lowers the subproblem, and the gap bounds the distance to its minimum.
+func TestDualityGapBoundsTheSubproblem(t *testing.T) {
+	p := mustProblem(t, Defaults(), randomSplit(6, 7, 25))
+	const curvature = 1.5
+	w := randomMatrix(2, 1, 7)
+	u, dv := append([]float64(nil), w.Row(0)...), make([]float64, 7)
+	a := make([]float64, 25)
+	var order Order
+	order.Reset(25, rng.New(1, rng.Solve, 0, 0))
+	var trail []SubproblemValue
+	for range 400 {
+		trail = append(trail, p.Subproblem(0, curvature).Evaluate(a, u, w.Row(0), dv))
+		p.Subproblem(0, curvature).SDCA(a, u, &order, 25)
+	}
+	least := trail[len(trail)-1].Value
+	for k, s := range trail {
+		expect.That(t, s.Gap >= -1e-12, "pass %d: negative gap %g", k, s.Gap)
+		expect.That(t, s.Value-least <= s.Gap+1e-12,
+			"pass %d: %g above the minimum, but the gap is only %g", k, s.Value-least, s.Gap)
+		if k > 0 && s.Value > trail[k-1].Value+1e-12 {
+			t.Errorf("pass %d raised the subproblem from %g to %g", k, trail[k-1].Value, s.Value)
+		}
+	}
+	last := trail[len(trail)-1].Gap
+	expect.That(t, last <= 1e-9, "gap %g after 400 passes", last)
+}

@@ -213,3 +213,25 @@ func TestThetaOfASlowSubproblem(t *testing.T) {
 	}
 	expect.That(t, slowest != 0, "100 passes solve every one of them: the test shows nothing")
 }
+
+// The duality gap of EvaluateSubproblem is an upper bound of the numerator: theta must stay
+// below the certificate that CoCoA computes from it.
+func TestThetaIsBelowItsCertificate(t *testing.T) {
+	for _, loss := range ScoreLosses() {
+		p := lossProblem(t, loss, Mean, 9, 6, 25, 25)
+		w := randomRow(5, 6)
+		u, dv := append([]float64(nil), w...), make([]float64, 6)
+		before, b := make([]float64, 25), make([]float64, 25)
+		start := p.Subproblem(0, 5).Evaluate(before, u, w, dv)
+		var order Order
+		order.Reset(25, rng.New(1, rng.Solve, 0, 0))
+		for range 8 {
+			p.Subproblem(0, 5).SDCA(b, u, &order, 25)
+			now := p.Subproblem(0, 5).Evaluate(b, u, w, dv)
+			if theta, most := p.Subproblem(0, 5).Theta(before, b, w),
+				now.Gap/(now.Gap+start.Value-now.Value); theta > most+1e-9 {
+				t.Errorf("%s: theta = %g exceeds the certificate %g", loss, theta, most)
+			}
+		}
+	}
+}

@@ -372,3 +372,39 @@ func TestAsyncMOCHACountsLateResponsesAsStale(t *testing.T) {
 		expect.That(t, a.since[0] == a.version, "the device is not sent the present w_t when its work is over")
 	}
 }
+
+// It finds the optimum under random delays and losses, with every loss, every kind
+// of problem and every coupling.
+func TestAsyncMOCHAFindsTheOptimum(t *testing.T) {
+	t.Parallel()
+	check := func(t *testing.T, p *mtl.Problem, c mtl.Coupling) {
+		t.Helper()
+		optimum := p.Solver(testPool, 1e-8, 100_000).Optimize(t.Context(), c, nil).Lower()
+		a := start(t, "async-mocha", p, c, nil)
+		course := newCourse(a, p, random(11, 5))
+		course.lost = func(k, attempt int) bool { return chance(k, attempt, 0.2) }
+		course.begin()
+		best := math.Inf(1)
+		for n := 0; n < 60_000 && best > 1e-5; n++ {
+			course.next()
+			if n%100 == 99 {
+				best = math.Min(best, evaluate(a, p, c).Primal/optimum-1)
+			}
+		}
+		if best < -1e-7 || best > 1e-5 {
+			t.Errorf("P comes within %.2g of the optimum after %d responses, %d refused, want 1e-5", best, course.taken,
+				course.refused)
+		}
+		t.Logf("%d responses, %d refused", course.taken, course.refused)
+	}
+	problems(t, check)
+	everyCoupling(t, check)
+	for _, loss := range mtl.ScoreLosses() {
+		for _, change := range []func(*mtl.Config){tiedToMean, learnt} {
+			t.Run(loss, func(t *testing.T) {
+				p, c := onLoss(t, loss, change)
+				check(t, p, c)
+			})
+		}
+	}
+}

@@ -455,3 +455,37 @@ func TestSetCoupling(t *testing.T) {
 		})
 	}
 }
+
+// Every method that converges finds the optimum of coupled tasks, also when devices drop
+// half of the time (the paper's theorems require only that each takes part sometimes).
+func TestCoupledOptimum(t *testing.T) {
+	t.Parallel()
+	everyMethod(t, func(t *testing.T, name string, p *mtl.Problem, c mtl.Coupling) {
+		if !minimizesP(name) {
+			t.Skip("it has another objective")
+		}
+		optimum := p.Solver(testPool, 1e-6, 10_000).Optimize(t.Context(), c, nil).Lower()
+		a := start(t, name, p, c, func(o algorithms.Options) {
+			switch o := o.(type) {
+			case *algorithms.MbSDCAOptions:
+				*o = algorithms.MbSDCAOptions{Batch: 30, Beta: 3}
+			case *algorithms.MbSGDOptions:
+				o.Batch = 30
+			}
+		})
+		tolerance := map[string]float64{"async-mocha": 1e-4, "mocha": 1e-4, "local": 1e-4, "cocoa": 1e-4,
+			"mb-sdca": 0.05, "mb-sgd": 0.05}[name]
+		best := math.Inf(1)
+		gap := math.Inf(1)
+		for h := 0; h < 4000 && gap > tolerance; h++ {
+			round(a, p, h, algorithms.NoLimit, func(k int) bool { return chance(k, h, 0.5) })
+			if h%20 == 19 {
+				best = math.Min(best, evaluate(a, p, c).Primal)
+				gap = best/optimum - 1
+			}
+		}
+		t.Logf("within %.2g", gap)
+		expect.That(t, gap >= -1e-9 && gap <= tolerance,
+			"P = %v, the optimum is %v: %.2g off, want %g", best, optimum, gap, tolerance)
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"fedsim/algorithms/kit"
 	"fedsim/data"
 	"fedsim/internal/tools/expect"
+	"fedsim/internal/tools/rng"
 	"fedsim/mtl"
 )
 
@@ -243,5 +244,108 @@ func TestFedBuffAcrossRounds(t *testing.T) {
 		steps := (h+1)*5/7 - h*5/7
 		moved := same(snapshot(a), before) != nil
 		expect.That(t, moved == (steps == 1), "round %d: %d steps, but W has moved is %v", h, steps, moved)
+	}
+}
+
+// Many local passes on devices that differ lead FedAvg to a place near the
+// minimum of f, one gradient step a round to the minimum itself.
+func TestFedAvgMinimizesTheMeanLoss(t *testing.T) {
+	p, c := onLoss(t, mtl.LossSquaredHinge, tiedToMean)
+	const l2 = 0.1
+	w := make([]float64, p.Features)
+	for range 5000 {
+		for j, g := range meanGradient(p, l2, w) {
+			w[j] -= 0.05 * g
+		}
+	}
+	least := meanLoss(p, l2, w)
+	for _, method := range []struct {
+		name      string
+		local     kit.LocalSGDOptions
+		tolerance float64
+	}{
+		{"fedavg", kit.LocalSGDOptions{Epochs: 1, Step: 0.05, L2: l2, Shuffle: true}, 1e-9},
+		{"fedbuff", kit.LocalSGDOptions{Epochs: 1, Step: 0.05, L2: l2, Shuffle: true}, 1e-2},
+		// Several steps between two means move different devices apart.
+		{"fedavg", kit.LocalSGDOptions{Epochs: 1, Batch: 8, Step: 0.01, L2: l2, Shuffle: true}, 0.05},
+	} {
+		a := start(t, method.name, p, c, func(o algorithms.Options) {
+			switch o := o.(type) {
+			case *fedAvgOptions:
+				o.AverageOptions = byRowsOf(method.local)
+			case *FedBuffOptions:
+				o.AverageOptions, o.Buffer = byRowsOf(method.local), 3
+			}
+		})
+		for h := range 2000 {
+			round(a, p, h, algorithms.NoLimit, nil)
+		}
+		if got := meanLoss(p, l2, a.Model().W.Row(0)); got < least*(1-1e-9) || got > least*(1+method.tolerance) {
+			t.Errorf("%s with %+v: f = %.12g, the minimum is %.12g", method.name, method.local, got, least)
+		}
+	}
+}
+
+// On one device FedAvg is SGD, FedProx SGD with the proximal term, written down
+// here as the papers have it.
+func TestOnOneDeviceItIsLocalSGD(t *testing.T) {
+	for _, mu := range []float64{0, 0.7} {
+		o := kit.LocalSGDOptions{Epochs: 2.5, Batch: 4, Step: 0.2, L2: 0.1, Shuffle: true}
+		p, c := randomProblem(t, untied, nil, 9, 14)
+		a := start(t, "fedprox", p, c,
+			func(x algorithms.Options) { *x.(*fedProxOptions) = fedProxOptions{byRowsOf(o), mu} })
+		w := make([]float64, p.Features)
+		for h := range 10 {
+			round(a, p, h, algorithms.NoLimit, nil)
+			sent := slices.Clone(w)
+			var order mtl.Order
+			order.Reset(14, rng.New(1, rng.Solve, 0, h))
+			// 2.5 passes over 14 rows: 4+4+4+2, the same again, 4 and 3.
+			for _, size := range []int{4, 4, 4, 2, 4, 4, 4, 2, 4, 3} {
+				g := make([]float64, len(w))
+				for range size {
+					i := order.Next()
+					x, z := p.Train.Clients[0].X.Row(i), 0.0
+					for j := range x {
+						z += x[j] * w[j]
+					}
+					for j := range x {
+						g[j] += p.Loss.Subgradient(z, p.Train.Clients[0].Y[i]) * x[j] / float64(size)
+					}
+				}
+				for j := range w {
+					w[j] -= o.Step * (g[j] + o.L2*w[j] + mu*(w[j]-sent[j]))
+				}
+			}
+			nearVector(t, "w", a.Model().W.Row(0), w, 1e-12)
+		}
+	}
+}
+
+// The proximal term holds devices near the model that they were sent: the larger mu, the
+// shorter the step of a round, and any number of local passes stays within |g|/mu.
+func TestFedProxStaysNear(t *testing.T) {
+	p, c := randomProblem(t, tiedToMean, nil, 9, 14, 5, 30)
+	last := math.Inf(1)
+	for _, mu := range []float64{0, 0.3, 1, 3, 10} {
+		a := start(t, "fedprox", p, c, func(o algorithms.Options) {
+			*o.(*fedProxOptions) = fedProxOptions{byRowsOf(kit.LocalSGDOptions{Epochs: 50, Step: 0.05, Shuffle: true}),
+				mu}
+		})
+		round(a, p, 0, algorithms.NoLimit, nil)
+		way := 0.0
+		for _, x := range a.Model().W.Row(0) {
+			way += x * x
+		}
+		way = math.Sqrt(way)
+		expect.That(t, way < last, "mu = %g: a way of %g, with less mu %g", mu, way, last)
+		last = way
+		// The gradient of the hinge is at most the longest row.
+		longest := 0.0
+		for _, norms := range p.Norms {
+			longest = max(longest, math.Sqrt(slices.Max(norms)))
+		}
+		expect.That(t, mu <= 0 || way <= longest/mu,
+			"mu = %g: a way of %g, rows are no longer than %g", mu, way, longest)
 	}
 }

@@ -106,3 +106,37 @@ func TestWorkOfHubReports(t *testing.T) {
 		expect.That(t, flops == want, "%d reports: the server takes %g FLOPs, counted %g", reports, flops, want)
 	}
 }
+
+// With one round of hubs, hierarchical averaging is federated averaging for any responses: to
+// rounding with several hubs, bit for bit with one.
+func TestOneRoundOfHubsIsFedAvg(t *testing.T) {
+	t.Parallel()
+	p, c := randomProblem(t, tiedToMean, nil, 7, 9, 14, 5, 30, 8, 21)
+	for _, size := range []int{1, 2, 4, 6, 0} {
+		average, h := start(t, "fedavg", p, c, smaller), tiered(t, p, c, size)
+		for round := range 30 {
+			in := func(k int) bool { return chance(k, round, 0.7) }
+			average.Begin()
+			h.Begin()
+			for k := range p.Clients() {
+				for _, a := range []algorithms.Algorithm{average, h} {
+					a.Solve(request(k, round, algorithms.NoLimit, 0))
+					if in(k) {
+						a.Commit(k, 1)
+					} else {
+						a.Discard(k)
+					}
+				}
+			}
+			average.End()
+			h.End()
+			for i, want := range average.Model().W.Row(0) {
+				got := h.Model().W.Row(0)[i]
+				if one := size == 0 || size >= p.Clients(); one && got != want ||
+					math.Abs(got-want) > 1e-12*math.Max(1, math.Abs(want)) {
+					t.Fatalf("hubs of %d, round %d: w[%d] = %.17g, fedavg has %.17g", size, round, i, got, want)
+				}
+			}
+		}
+	}
+}

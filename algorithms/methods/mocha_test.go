@@ -1,6 +1,7 @@
 package methods
 
 import (
+	"math"
 	"testing"
 
 	"fedsim/algorithms"
@@ -66,4 +67,53 @@ func TestMOCHAFLOPs(t *testing.T) {
 		a.End()
 	}
 	expect.That(t, idle != 0 && idle != 50*40, "%d of 2000 steps were idle", idle)
+}
+
+// With one device sigma' is exact: enough epochs of a single round solve the problem.
+func TestMOCHASolvesOneDeviceInOneRound(t *testing.T) {
+	for _, change := range []func(*mtl.Config){untied, tiedToMean, learnt} {
+		p, c := randomProblem(t, change, nil, 6, 40)
+		a := start(t, "mocha", p, c, func(o algorithms.Options) { o.(*algorithms.MOCHAOptions).Epochs = 4000 })
+		round(a, p, 0, algorithms.NoLimit, nil)
+		v := evaluate(a, p, c)
+		exact := p.Solver(testPool, 1e-9, 10_000).Optimize(t.Context(), c, nil)
+		if math.Abs(v.Primal-exact.Primal) > 1e-7*exact.Primal || v.Gap > 1e-7*v.Primal {
+			t.Errorf("%s: P = %v with a gap of %g after a round of 4000 epochs, the optimum is %v",
+				p.Config.Regularizer, v.Primal, v.Gap, exact.Primal)
+		}
+	}
+}
+
+// Devices that share a task share its row of V and W (Remark 4): splitting a
+// task's rows over devices does not change the problem.
+func TestSharedTasksAreTheSameProblem(t *testing.T) {
+	split, c := randomProblem(t, tiedToMean, []int{0, 1, 0}, 6, 12, 20, 9)
+	for _, name := range []string{"mocha", "cocoa"} {
+		a := start(t, name, split, c, func(o algorithms.Options) {
+			if o, ok := o.(*algorithms.MOCHAOptions); ok {
+				o.Epochs = 5
+			}
+		})
+		for h := range 600 {
+			round(a, split, h, algorithms.NoLimit, nil)
+		}
+		m := a.Model()
+		expect.Must(t, m.W.Rows == 2 && len(m.Duals) == 3,
+			"%s: %d tasks on %d devices, want 2 on 3", name, m.W.Rows, len(m.Duals))
+		// The loss by hand: rows of devices 0 and 2 against w_0, each 1/21.
+		primal := c.Value(m.W, nil)
+		for k, task := range split.Train.Clients {
+			n := []float64{21, 20, 21}[k]
+			for i := range task.X.Rows {
+				z := 0.0
+				for j, x := range task.X.Row(i) {
+					z += x * m.W.Row([]int{0, 1, 0}[k])[j]
+				}
+				primal += math.Max(0, 1-task.Y[i]*z) / n
+			}
+		}
+		v := evaluate(a, split, c)
+		expect.That(t, near(v.Primal, primal, 1e-12), "%s: P = %v, by hand %v", name, v.Primal, primal)
+		expect.That(t, v.Gap <= 1e-4*v.Primal, "%s: a gap of %g at P = %g after 600 rounds", name, v.Gap, v.Primal)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/federation/protocols"
+	"fedsim/network"
 )
 
 // different makes devices and links of different speeds.
@@ -91,5 +92,51 @@ func TestServerTime(t *testing.T) {
 		if want := server[h] / (gflops * 1e9); !near(paid[h]-free[h], want, 1e-7) {
 			t.Errorf("round %d: the server has taken %g s, want %g", h, paid[h]-free[h], want)
 		}
+	}
+}
+
+// Time(h, t) = FLOPs(h, t)/rate(t) + Comm(h, t) (appendix, "Estimated Time"),
+// and a round under wait-for-all takes as long as the slowest device.
+func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
+	for _, method := range withoutHubs() {
+		t.Run(method, func(t *testing.T) {
+			f := start(t, world(t, method, federation.WaitForAll, different))
+			f.clients.Begin()
+			before, slowest := 0.0, map[int]bool{}
+			for h := range 10 {
+				r := f.runRound()
+				longest, who := 0.0, noDevice
+				for k := range f.setup.Clients {
+					received := float64(message)
+					if method == "scaffold" { // the server's control variate
+						received += 8 * features
+					}
+					if method == "ifca" || method == "fedem" { // more models
+						down, _ := f.work.MessageValues(features)
+						received += float64(8 * (down - features))
+					}
+					if method == "fedrep" || method == "fedper" { // one feature stays with the client
+						received -= 8
+					}
+					if method == "gossip" { // what both neighbors have sent in the round before
+						received = 64 + float64(min(h, 1)*2*8*features)
+					}
+					down := 0.015 + 8*received/1e6/f.clients.Links().Mbps(network.Down, k)
+					sent := float64(message + 8*(f.workOf(k).Values-features)) // async-mocha and scaffold send more
+					up := 0.015 + 8*sent/1e6/f.clients.Links().Mbps(network.Up, k)
+					if took := down + f.workOf(k).FLOPs/f.clients.Fleet().Rate(k) + up; took > longest {
+						longest, who = took, k
+					}
+				}
+				slowest[who] = true
+				if took := r.TimeS - before; math.Abs(took-longest) > 3*nanosecond {
+					t.Errorf("round %d took %.10f s, want %.10f, the time of device %d", h, took, longest, who)
+				}
+				before = r.TimeS
+			}
+			if slowest[noDevice] {
+				t.Error("a round took no time")
+			}
+		})
 	}
 }

@@ -387,3 +387,24 @@ func TestNothingAllocates(t *testing.T) {
 		}
 	})
 }
+
+// Rows of a product may be computed apart, and are sums of scaled rows of b.
+func TestGemmIsAxpyRowByRow(t *testing.T) {
+	bothWays(t, func(t *testing.T) {
+		s := rng.New(4, rng.Synthetic, 0, 0)
+		const m, n, k = 17, 21, 300
+		a, b := numbers(&s, m*k, "wide"), numbers(&s, k*n, "wide")
+		whole, apart := make([]float64, m*n), make([]float64, m*n)
+		Gemm(m, n, k, a, k, b, n, whole, n)
+		Gemm(5, n, k, a, k, b, n, apart, n)
+		Gemm(m-5, n, k, a[5*k:], k, b, n, apart[5*n:], n)
+		mustAgree(t, "apart", apart, whole)
+		for i := range m {
+			row := make([]float64, n)
+			for p := range k {
+				Axpy(a[i*k+p], b[p*n:(p+1)*n], row)
+			}
+			mustAgree(t, "axpys", row, whole[i*n:(i+1)*n])
+		}
+	})
+}
