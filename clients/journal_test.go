@@ -44,3 +44,33 @@ func TestEntriesOfAnAttempt(t *testing.T) {
 		t.Errorf("got  %v and %d levels\nwant %v and 4", got, levels, want)
 	}
 }
+
+// Spans follow each other without gaps, and are cut without an end. An activity that continues
+// begins no span.
+func TestSpans(t *testing.T) {
+	var p page
+	s := setup(1, func(s *Setup) { s.Journal = &p })
+	clock := engine.New(1, engine.Options{})
+	r := newRecorder(&s, devices.NewBatteries(s.Devices, 1, 1, nil), clock, func(int) float64 { return 0.25 })
+	at := func(seconds engine.Time, do func()) {
+		clock.Schedule(seconds*second, EventTimer, 0)
+		clock.Run(func(engine.Event) { do() })
+	}
+	d := &client{}
+	r.activity(0, d)
+	at(1, func() { r.start(0); d.phase = compute; r.activity(0, d) })
+	at(2, func() { r.CutSpans() })
+	at(3, func() { r.activity(0, d) })
+	at(4, func() { r.endWork(0, 1*second, Entry{Amount: 500}); r.failure(0, DroppedOut); r.NoteLevel(0) })
+	want := []Entry{
+		{Kind: Span, Activity: Idle, To: 1 * second},
+		{Kind: Start, Began: 1 * second, From: 1 * second, To: 1 * second},
+		{Kind: Span, Activity: Compute, Cut: true, Began: 1 * second, From: 1 * second, To: 2 * second, Overhead: 0.25},
+		{Kind: Span, Activity: Compute, Began: 1 * second, From: 2 * second, To: 4 * second, Overhead: 0.25,
+			Amount: 500},
+		{Kind: Failure, Why: DroppedOut, Began: 4 * second, From: 4 * second, To: 4 * second},
+	}
+	if !slices.Equal(p, want) {
+		t.Errorf("got  %+v\nwant %+v", p, want)
+	}
+}

@@ -289,3 +289,24 @@ func TestAirtimeAgainstFractions(t *testing.T) {
 }
 
 var _ network.Capacity = shares{}
+
+// Airtime of equal rates is bits of a cell of that rate.
+func TestAirtimeOfEqualRatesIsBits(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var list []sent
+		for range rapid.IntRange(1, 8).Draw(rt, "devices") {
+			list = append(list, sent{float64(rapid.IntRange(0, 50).Draw(rt, "begins")) / 10,
+				float64(rapid.IntRange(0, 200).Draw(rt, "Mbit")), steady(50), 0})
+		}
+		air, longer := uplinks(t, list, airtime(1))
+		other, beyond := uplinks(t, list, bits(50))
+		for i := range list {
+			if d := air[i] - other[i]; max(d, -d) > 1 {
+				rt.Fatalf("transfer %d ends at %v with airtime, at %v with bits", i, air[i], other[i])
+			}
+			if d := longer[i] - beyond[i]; max(d, -d) > 2 {
+				rt.Fatalf("transfer %d: longer by %v with airtime, by %v with bits", i, longer[i], beyond[i])
+			}
+		}
+	})
+}
