@@ -140,13 +140,6 @@ func TestGraphicalWithoutPenalty(t *testing.T) {
 		"a singular W^T W without a penalty: %v", err)
 }
 
-func BenchmarkGraphicalLasso(b *testing.B) {
-	s := gram(1, 30, 50)
-	for b.Loop() {
-		expect.Value(graphicalLasso(s, 0.1))(b)
-	}
-}
-
 // In a chain of tasks, each is related only to the next. With many features, the update
 // recovers the zeros of Omega.
 func TestGraphicalFindsTheGraph(t *testing.T) {

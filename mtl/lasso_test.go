@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
-	"fedsim/data"
 	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/lasso"
 )
@@ -135,14 +134,5 @@ func TestLassoAllocatesNothing(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%g allocations, want 0", n)
-	}
-}
-
-func BenchmarkSparsePrimal(b *testing.B) {
-	c := expect.Value(newSparse(symmetric(30, func(s, t int) float64 { return delta(s, t) + 1/float64(1+s+t) }), 0.3))(
-		b)
-	v, w := randomMatrix(1, 30, 100), data.NewMatrix(30, 100)
-	for b.Loop() {
-		c.Primal(&w, &v)
 	}
 }

@@ -223,14 +223,6 @@ func BenchmarkSDCA(b *testing.B) {
 	}
 }
 
-func BenchmarkOrder(b *testing.B) {
-	var order Order
-	order.Reset(50, rng.New(1, rng.Solve, 0, 0))
-	for range b.N {
-		order.Next()
-	}
-}
-
 // Each step lowers the subproblem, and the gap bounds the distance to its minimum.
 func TestDualityGapBoundsTheSubproblem(t *testing.T) {
 	p := mustProblem(t, Defaults(), randomSplit(6, 7, 25))

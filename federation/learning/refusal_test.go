@@ -173,4 +173,18 @@ func TestProblemsOfMethods(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, strings.Join(want, "\n"))
 		}
 	}
+	// New asks for both.
+	s := world(t, "local", federation.WaitForAll, nil)
+	s.Problem = randomProblem(t, features, sizes...) // tied to their mean
+	s.Coupling, _ = s.Problem.Regularizer.Start(s.Pool, s.Problem.Tasks())
+	if _, err := New(s); err == nil || !strings.Contains(err.Error(), `problem.regularizer = "mean"`) {
+		t.Errorf("coupled tasks: %v", err)
+	}
+	s = world(t, "mocha", federation.WaitForAll, nil)
+	network := *s.Problem
+	network.Config.Model = mtl.ModelMLP
+	s.Problem = &network
+	if _, err := New(s); err == nil || !strings.Contains(err.Error(), `problem.model = "mlp"`) {
+		t.Errorf("a network: %v", err)
+	}
 }

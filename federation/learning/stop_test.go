@@ -190,3 +190,27 @@ func TestOuterIterations(t *testing.T) {
 		t.Errorf("three outer iterations under a fixed Omega against one: %v", err)
 	}
 }
+
+// A test error is one whatever the coupling is: a run that is to stop there does so
+// in any outer iteration.
+func TestStopAtTestErrorInAnyOuterIteration(t *testing.T) {
+	setup := world(t, "mocha", federation.WaitForAll, func(s *Setup) {
+		s.Problem = learning(t)
+		s.Schedule = Schedule{Outer: 3, Rounds: 5, EvalEvery: 1, Optimum: 1}
+	})
+	whole := run(t, setup)
+	const early = 3 // a round of the first outer iteration
+	target := math.Inf(1)
+	for _, r := range whole.Rounds[:early+1] {
+		target = min(target, r.TestError)
+	}
+	first := 0
+	for whole.Rounds[first].TestError > target {
+		first++
+	}
+	setup.Schedule.StopAt = results.Target{Metric: "test_error", Value: target}
+	out := run(t, setup)
+	if got := len(out.Rounds) - 1; got != max(first, 1) || !(target < 1) {
+		t.Errorf("the run ends after round %d, want %d, the first with a test error of %g", got, max(first, 1), target)
+	}
+}

@@ -177,16 +177,16 @@ func TestSpecialValues(t *testing.T) {
 		f            func(float64) float64
 		x, want, ulp float64
 	}{
-		{"exp", elementary.Exp, 0, 1, 0xee07c7c2bd6ac88e}, {"exp", elementary.Exp, minus0, 1, 0},
+		{"exp", elementary.Exp, 0, 1, 0}, {"exp", elementary.Exp, minus0, 1, 0},
 		{"exp", elementary.Exp, inf, inf, 0}, {"exp", elementary.Exp, -inf, 0, 0}, {"exp", elementary.Exp, nan, nan, 0},
-		{"exp", elementary.Exp, 710, inf, 0}, {"exp", elementary.Exp, -746, 0, 0xee07c7c2bd6ac88e},
+		{"exp", elementary.Exp, 710, inf, 0}, {"exp", elementary.Exp, -746, 0, 0},
 		{"exp", elementary.Exp, -745, 0x1p-1074, 0},
 		{"exp", elementary.Exp, 709.782712893384, 1.797693134862273e308, 1e293},
 		{"expm1", elementary.Expm1, minus0, minus0, 0}, {"expm1", elementary.Expm1, inf, inf, 0},
 		{"expm1", elementary.Expm1, -inf, -1, 0}, {"expm1", elementary.Expm1, nan, nan, 0},
 		{"expm1", elementary.Expm1, 0x1p-1074, 0x1p-1074, 0},
 		{"log", elementary.Log, 0, -inf, 0}, {"log", elementary.Log, minus0, -inf, 0},
-		{"log", elementary.Log, 1, 0, 0xcf8b67179b3e86a9}, {"log", elementary.Log, inf, inf, 0},
+		{"log", elementary.Log, 1, 0, 0}, {"log", elementary.Log, inf, inf, 0},
 		{"log", elementary.Log, -1, nan, 0}, {"log", elementary.Log, nan, nan, 0},
 		{"log1p", elementary.Log1p, minus0, minus0, 0}, {"log1p", elementary.Log1p, -1, -inf, 0},
 		{"log1p", elementary.Log1p, inf, inf, 0}, {"log1p", elementary.Log1p, -2, nan, 0},
@@ -194,8 +194,8 @@ func TestSpecialValues(t *testing.T) {
 		{"log1p", elementary.Log1p, 0x1p-1074, 0x1p-1074, 0},
 		{"sin", elementary.Sin, minus0, minus0, 0}, {"sin", elementary.Sin, inf, nan, 0},
 		{"sin", elementary.Sin, nan, nan, 0}, {"sin", elementary.Sin, 0x1p29, nan, 0},
-		{"cos", elementary.Cos, 0, 1, 0x21d985fd150ee8fa}, {"cos", elementary.Cos, -inf, nan, 0},
-		{"cos", elementary.Cos, nan, nan, 0}, {"erfinv", elementary.Erfinv, 0, 0, 0x57c34c4b70d18b0d},
+		{"cos", elementary.Cos, 0, 1, 0}, {"cos", elementary.Cos, -inf, nan, 0},
+		{"cos", elementary.Cos, nan, nan, 0}, {"erfinv", elementary.Erfinv, 0, 0, 0},
 		{"erfinv", elementary.Erfinv, 1, inf, 0}, {"erfinv", elementary.Erfinv, -1, -inf, 0},
 		{"erfinv", elementary.Erfinv, 1.5, nan, 0},
 		{"erfinv", elementary.Erfinv, nan, nan, 0},
@@ -231,26 +231,5 @@ func TestBitsArePinned(t *testing.T) {
 			sum = sum*3 + math.Float64bits(c.f(c.low+float64((c.high-c.low)*stream.Float64())))
 		}
 		expect.That(t, sum == c.want, "%s: the bits add up to %#x, want %#x", c.name, sum, c.want)
-	}
-}
-
-func BenchmarkElementary(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		f    func(float64) float64
-	}{
-		{"exp/own", elementary.Exp}, {"exp/math", math.Exp}, {"log/own", elementary.Log}, {"log/math", math.Log},
-		{"log1p/own", elementary.Log1p}, {"log1p/math", math.Log1p},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			x, sum := 0.1, 0.0
-			for b.Loop() {
-				sum += c.f(x)
-				if x += 0.01; x > 3 {
-					x = 0.1
-				}
-			}
-			expect.Must(b, !math.IsNaN(sum), "not a number")
-		})
 	}
 }

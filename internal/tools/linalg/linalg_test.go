@@ -293,30 +293,3 @@ func TestBitsArePinned(t *testing.T) {
 	const want = 0x4ee7022669822424
 	expect.That(t, sum == want, "the bits add up to %#x, want %#x", sum, uint64(want))
 }
-
-func BenchmarkDecompositions(b *testing.B) {
-	const n = 100
-	s := rng.New(5, rng.Synthetic, n, 0)
-	a := symmetric(&s, n, "positive")
-	space := make([]float64, n*n)
-	for _, c := range []struct {
-		name string
-		f    func()
-	}{
-		{"eigen/own", func() { Eigen(n, space, true) }},
-		{"eigen/gonum", func() { var e mat.EigenSym; e.Factorize(mat.NewSymDense(n, space), true) }},
-		{"eigenvalues/own", func() { Eigen(n, space, false) }},
-		{"eigenvalues/gonum", func() { var e mat.EigenSym; e.Factorize(mat.NewSymDense(n, space), false) }},
-		{"singular/own", func() { Singular(n, space) }},
-		{"singular/gonum", func() { var e mat.SVD; e.Factorize(mat.NewDense(n, n, space), mat.SVDThinU) }},
-		{"cholesky/own", func() { NewCholesky(n, space) }},
-		{"cholesky/gonum", func() { var e mat.Cholesky; e.Factorize(mat.NewSymDense(n, space)) }},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				copy(space, a)
-				c.f()
-			}
-		})
-	}
-}
