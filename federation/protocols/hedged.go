@@ -28,7 +28,8 @@ type hedgedOptions struct {
 	// without hedge_s: backups are asked at this quantile of the response times of the last five rounds; in the
 	// first there are none
 	Quantile float64 `toml:"hedge_quantile"`
-	// most backups in a round, for the first clients by number; with 0 the protocol is "first"
+	// most backups in a round, for the first clients by number. They are drawn from all others with the same
+	// probability, whatever the selection; with 0 the protocol is "first"
 	Backups int `toml:"max_backups"`
 }
 
