@@ -100,21 +100,3 @@ func TestAlphaBetaModels(t *testing.T) {
 		expect.That(t, got == c.want, "the class of %v is %d, want %d", c.x, got, c.want)
 	}
 }
-
-// Other values of alpha and beta scale the same draws, and the split keeps 9 rows in 10.
-func TestAlphaBetaSplit(t *testing.T) {
-	racetest.Skip(t, "compares moments of many rows; shorter tests generate in parallel")
-	cfg := alphaBeta(func(*Config) {})
-	split := prepared(t, cfg)
-	rows, _, features, outputs, err := Sizes(cfg)
-	expect.Must(t, err == nil && features == 60 && outputs == 10, "%d features, %d outputs, %v", features, outputs, err)
-	cfg.AlphaBeta.Alpha, cfg.AlphaBeta.Beta = 1, 1
-	other := prepared(t, cfg)
-	for k := range split.Train.Clients {
-		train, test := split.Train.Clients[k].X.Rows, split.Test.Clients[k].X.Rows
-		expect.That(t, train == cfg.testing(0).staying(train+test) && int(rows[k]) == train,
-			"device %d: %d and %d rows, counted %d", k, train, test, rows[k])
-		expect.That(t, other.Train.Clients[k].X.Rows == train,
-			"device %d has %d rows with alpha = beta = 1, and %d with 0", k, other.Train.Clients[k].X.Rows, train)
-	}
-}

@@ -92,14 +92,6 @@ func TestReadCSVOrdersTasks(t *testing.T) {
 	}
 }
 
-func TestReadCSVZeroOneLabels(t *testing.T) {
-	set := parsedCSV(t, "client,label,x\n1,0,5\n1,1,6\n2,0,7\n")
-	diff := cmp.Diff([]float64{-1, 1}, set.Clients[0].Y)
-	expect.That(t, diff == "", "%v", diff)
-	d := Describe(set)
-	expect.That(t, d.OneClassTasks == 1, "%d tasks of one class, want 1: they are allowed", d.OneClassTasks)
-}
-
 // An error may continue where its text ends in "…".
 func TestReadCSVErrors(t *testing.T) {
 	for _, c := range []struct{ what, text, want string }{

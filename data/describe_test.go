@@ -87,14 +87,6 @@ constant features     0
 	expect.That(t, strings.HasSuffix(d.listClasses(), ", 96:0 and 13 more"), "classes: %s", d.listClasses())
 }
 
-func TestDescribeNothing(t *testing.T) {
-	d := Describe(&Set{Features: 3})
-	if d.Tasks != 0 || d.RowsDeviation != 0 || !math.IsNaN(d.PositiveShare) || !math.IsNaN(d.RowsMean) ||
-		d.ZeroFeatures != 0 {
-		t.Errorf("%+v", d)
-	}
-}
-
 func TestDescribeMissing(t *testing.T) {
 	for missing, want := range map[string]string{
 		MissingDrop: "rows                  3\n", MissingMean: "missing values        2 in 1 rows of the file, " +

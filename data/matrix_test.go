@@ -56,19 +56,6 @@ func requireBits(t *rapid.T, what string, got, want float64) {
 		"%s: %g in single precision, %g in double", what, got, want)
 }
 
-// Rows start on 64-byte boundaries of the arena with minimal padding, which is zero.
-func TestStrides(t *testing.T) {
-	for _, c := range []struct{ cols, double, single int }{{1, 8, 16}, {9, 16, 16}, {16, 16, 16}, {17, 24, 32},
-		{30, 32, 32}, {561, 568, 576}} {
-		double, single := NewMatrix(3, c.cols), NewSingle(3, c.cols)
-		if double.Stride != c.double || len(double.Data) != 3*c.double || single.Stride != c.single ||
-			len(single.Single) != 3*c.single {
-			t.Errorf("%d columns: strides %d and %d, arenas %d and %d", c.cols, double.Stride, single.Stride,
-				len(double.Data), len(single.Single))
-		}
-	}
-}
-
 // Walks that prefetch have the bits of a dot product, at every row, for each kind of matrix.
 func TestWalksHaveTheBitsOfDot(t *testing.T) {
 	const rows = 23

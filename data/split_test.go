@@ -3,7 +3,6 @@ package data
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -305,32 +304,6 @@ func TestPrepareReportsBadConfiguration(t *testing.T) {
 	var parse *ParseError
 	if _, err = Prepare(cfg); err == nil || errors.As(err, &parse) {
 		t.Errorf("a missing file gives %v", err)
-	}
-}
-
-// data.split_seed divides the same rows differently: the test rows change, but not the set.
-func TestSplitsDivideTheSameRows(t *testing.T) {
-	cfg := Defaults()
-	cfg.Synthetic.Clients, cfg.Synthetic.RowsMin, cfg.Synthetic.RowsMax = 3, 12, 20
-	rows := func(split uint64) (trained, all map[float64]bool) {
-		cfg.Split = split
-		s := prepared(t, cfg)
-		trained, all = map[float64]bool{}, map[float64]bool{}
-		for k := range s.Train.Clients {
-			for i := range s.Train.Clients[k].X.Rows {
-				trained[s.Train.Clients[k].X.Row(i)[0]], all[s.Train.Clients[k].X.Row(i)[0]] = true, true
-			}
-			for i := range s.Test.Clients[k].X.Rows {
-				all[s.Test.Clients[k].X.Row(i)[0]] = true
-			}
-		}
-		return trained, all
-	}
-	trained, all := rows(0) // data.seed, which is 1
-	for _, split := range []uint64{2, 3} {
-		others, same := rows(split)
-		expect.That(t, maps.Equal(all, same) && !maps.Equal(trained, others),
-			"split %d: same rows %v, same training rows %v", split, maps.Equal(all, same), maps.Equal(trained, others))
 	}
 }
 

@@ -162,15 +162,6 @@ func TestEveryInterruptSavesProgress(t *testing.T) {
 	expect.That(t, got >= 4, "it was complete after %d interrupts, too few for this test", got)
 }
 
-func TestPlaces(t *testing.T) {
-	e := parse(t, eventful)
-	places := Places(e)
-	for i, r := range mustGather(t, e, Options{}) {
-		at, ok := places(r.ID)
-		expect.That(t, ok && at == i, "run %s is at %d, its place is %d", r.ID, i, at)
-	}
-}
-
 // An error of a checkpoint ends all runs.
 func TestCheckpointErrorsEndAllRuns(t *testing.T) {
 	e := parse(t, eventful)

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -22,7 +21,6 @@ import (
 type deviceRows struct {
 	mu   sync.Mutex
 	runs map[int]*runRows
-	fail error // of every Write
 }
 
 type runRows struct {
@@ -48,7 +46,7 @@ func (d *deviceRows) recorder(end func(int, results.Run) error) *recordtest.Reco
 			}
 			r := d.runs[index]
 			r.rows = append(r.rows, rows...)
-			return d.fail
+			return nil
 		},
 		End: func(index int, run results.Run) error {
 			d.mu.Lock()
@@ -244,38 +242,4 @@ func tryParse(t *rapid.T, source string, set []string) ([]scenario.Experiment, b
 		return nil, false
 	}
 	return s.Experiments, true
-}
-
-// Rows are made of the runs that ask for them alone, and of no candidate of the
-// tuning; runs over a recording have them, too.
-func TestRowsByDeviceOfAGrid(t *testing.T) {
-	e := parse(t, `
-seeds = [5, 2]
-[methods.mocha]
-[methods.cocoa]
-[[experiment]]
-name = "x"
-tune.mocha = { "options.epochs" = [1, 2] }
-sweep = { "run.devices" = [false, true], "network.profile" = ["3g", "lte"] }
-`)
-	runs, rows, err := rowsOf(e, 2)
-	expect.NoError(t, err)
-	expect.Must(t, len(runs) == 16 && len(rows) == 8, "%d runs, rows of %d, want 16 and 8", len(runs), len(rows))
-	for i, r := range rows {
-		run := runs[i]
-		v, _ := run.Value("run.devices")
-		expect.That(t, v == "true" && r.about.Seed == run.Seed, "rows of run %s", run.ID)
-		err := checkRows(&run, r.rows, 5)
-		expect.That(t, err == nil, "%s: %v", run.ID, err)
-	}
-}
-
-// What receives the rows may fail, as a disk does: that ends all.
-func TestAnErrorOfTheRowsEndsAll(t *testing.T) {
-	full := errors.New("the disk is full")
-	k := deviceRows{runs: map[int]*runRows{}, fail: full}
-	err := Run(t.Context(), parse(t, "[methods.mocha]\n", "run.devices=true"),
-		Options{Clock: time.Now, Recorder: k.recorder(
-			func(int, results.Run) error { t.Error("the run was handed on"); return nil })})
-	expect.That(t, errors.Is(err, full) && len(k.runs[0].rows) == 5, "error %v after %d rows", err, len(k.runs[0].rows))
 }

@@ -110,21 +110,6 @@ never = [0]
 	}
 }
 
-// full receives values by client without room for them.
-type full struct{ *collected }
-
-var errFull = errors.New("the disk is full")
-
-func (full) Write(*results.Round) error { return errFull }
-
-// A round that cannot be recorded ends all runs, and its own does not end.
-func TestAnErrorOfARoundEndsAll(t *testing.T) {
-	recorder := &recordtest.Recorder{Clients: full{},
-		End: func(int, results.Run) error { t.Error("the run was recorded"); return nil }}
-	err := Run(t.Context(), parse(t, several), Options{Workers: 1, Clock: time.Now, Recorder: recorder})
-	expect.That(t, errors.Is(err, errFull), "error %v", err)
-}
-
 // What receives the runs may fail, as a disk does: that ends all.
 func TestAnErrorOfTheReceiverEndsAll(t *testing.T) {
 	e := parse(t, several)

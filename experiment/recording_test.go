@@ -192,25 +192,6 @@ func text(r results.Run) string {
 	return s
 }
 
-// A recording is made once for all runs that differ in time alone.
-func TestRunsThatDifferInTimeShareARecording(t *testing.T) {
-	s := scenarioOf(t, shared)
-	keys := map[recordingKey]int{}
-	for _, j := range s.Experiments[0].Jobs {
-		for _, c := range j.Candidates {
-			for _, seed := range j.Seeds {
-				x := c.WithSeed(seed)
-				keys[recordingKeyOf(&x)]++
-			}
-		}
-	}
-	// mocha with two options, cocoa, mb-sgd; two seeds each; four points.
-	expect.That(t, len(keys) == 8, "%d recordings, want 8", len(keys))
-	for key, n := range keys {
-		expect.That(t, n == 4, "%v serves %d runs, want 4", key, n)
-	}
-}
-
 // decided says for each setting why runs that share rounds may differ in it, or why they do not. A field of time
 // changes when responses arrive, but under a recordable protocol the server takes them all.
 var decided = map[string]string{

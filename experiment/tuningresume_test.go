@@ -101,8 +101,8 @@ func interruptible(t *testing.T, e []scenario.Experiment, o Options, runs map[st
 	return seen, Run(ctx, e, o)
 }
 
-// A tuning is interrupted after each of its runs in turn. Resumed, it makes only the runs that are left, and
-// ends with the results of an uninterrupted one. Runs save no checkpoints meanwhile.
+// A tuning is interrupted after each of its runs, in some of the ways. Resumed, it makes only the runs that are left,
+// and ends with the results of an uninterrupted one. Runs save no checkpoints meanwhile.
 func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 	e := parse(t, resumable)
 	want := map[string]results.Run{}
@@ -123,19 +123,19 @@ func TestResumedTuningsDoOnlyWhatIsLeft(t *testing.T) {
 	policy := func(store checkpoint.Store, clock func() time.Time) CheckpointPolicy {
 		return CheckpointPolicy{Store: store, Every: time.Hour, Clock: clock}
 	}
-	step := 1
+	step := 4 // the ways and numbers of workers begin apart
 	if racetest.Enabled() {
 		step = 20
 	} else if testing.Short() {
 		step = 7
 	}
 	for _, workers := range []int{1, 2} {
-		for k := 1; k <= len(all.ended)+1; k += step {
-			next := func(ended int, p Progress) bool {
-				return ended >= k && p.Phase == "tuning" && !math.IsNaN(p.TimeS) || p.Phase == "running"
-			}
-			at := func(ended int, p Progress) bool { return ended == k || p.Phase == "running" }
-			for _, how := range []string{"interrupted", "interrupted in the next run", "killed", "full"} {
+		for i, how := range []string{"interrupted", "interrupted in the next run", "killed", "full"} {
+			for k := 1 + (i+workers-1)%step; k <= len(all.ended)+1; k += step {
+				next := func(ended int, p Progress) bool {
+					return ended >= k && p.Phase == "tuning" && !math.IsNaN(p.TimeS) || p.Phase == "running"
+				}
+				at := func(ended int, p Progress) bool { return ended == k || p.Phase == "running" }
 				t.Run(fmt.Sprintf("%s after %d, %d workers", how, k, workers), func(t *testing.T) {
 					store, runs := &disk{}, map[string]results.Run{}
 					store.room.Store(math.MaxInt64)

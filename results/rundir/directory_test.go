@@ -94,27 +94,6 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-func TestRoundTrip(t *testing.T) {
-	runs := syntheticRuns()
-	got := readDir(t, writeDir(t, runs))
-	if d := cmp.Diff(runs, got.Runs, sameBits); d != "" {
-		t.Error(d)
-	}
-	about := testAbout()
-	if !bytes.Equal(got.Scenario, about.Scenario) {
-		t.Errorf("scenario %q", got.Scenario)
-	}
-	m := got.Manifest
-	if m.Version != about.Version || m.Data != about.Data || m.State != Complete ||
-		!cmp.Equal(m.Command, about.Command) || !cmp.Equal(m.Seeds, about.Seeds) ||
-		!cmp.Equal(m.Targets, about.Targets) {
-		t.Errorf("manifest %+v", m)
-	}
-	if !m.Clock.Started.Equal(about.Started) || !m.Clock.Finished.Equal(testFinished) {
-		t.Errorf("clock %+v", m.Clock)
-	}
-}
-
 // Runs of one external model have it once in the manifest.
 func TestExternalModelsStandOnce(t *testing.T) {
 	runs := syntheticRuns()[:3]
@@ -563,20 +542,6 @@ func TestAddRefuses(t *testing.T) {
 		r.ID = "y"
 		if err := add(w, 1, r); err == nil {
 			t.Errorf("%s: a place was taken twice", c.name)
-		}
-	}
-}
-
-func TestReserved(t *testing.T) {
-	for _, name := range []string{"run", "seed", "round", "time_s", "status", "wall_s", "total_flops", "rounds_to_x",
-		"bytes_to_x", "tuned:x", "p_max", "theta_max"} {
-		if !Reserved(name) {
-			t.Errorf("%s is a column", name)
-		}
-	}
-	for _, name := range []string{"network", "faults.drop_probability", "variability"} {
-		if Reserved(name) {
-			t.Errorf("%s is no column", name)
 		}
 	}
 }

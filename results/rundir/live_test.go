@@ -381,17 +381,6 @@ func TestConcurrentProgress(t *testing.T) {
 	finish(t, w, Complete)
 }
 
-func TestStatOfOtherDirectories(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	filetest.Write(t, file, "")
-	for _, path := range []string{dir, file} {
-		if _, err := Stat(path); !errors.Is(err, ErrForeign) {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-}
-
 func TestProgressAllocatesNothing(t *testing.T) {
 	w := create(t, filepath.Join(t.TempDir(), "run"), false)
 	defer w.Discard()

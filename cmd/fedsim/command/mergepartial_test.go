@@ -17,8 +17,10 @@ import (
 	"fedsim/results/rundir"
 )
 
-// fastForm is deadline cut short: six runs of three methods, with rows by device.
-var fastForm = []string{"--set", "run.rounds=5", "--set", "run.devices=true"}
+// fastForm is deadline cut short on small data: six runs of two methods, with rows by device.
+var fastForm = []string{"--set", "run.rounds=5", "--set", "run.devices=true", "--set", "data.synthetic.clients=6",
+	"--set", "data.synthetic.features=6", "--set", "data.synthetic.factors=3", "--set", "data.synthetic.clusters=2",
+	"--set", "experiment.deadline.tuning.extend=0"}
 
 // lackingOne plans deadline and does all groups but one. It returns the plan directory, the
 // plan with that group first, and a path for the run directory.

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"flag"
@@ -12,13 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"fedsim/experiment/scenario"
 	"fedsim/internal/tools/expect"
-	"fedsim/results"
 	"fedsim/scenarios"
 )
 
@@ -144,23 +141,11 @@ func contentOf(program, dir string) (map[string]string, error) {
 	}
 	for _, table := range []string{"rounds", "runs", "devices", "client_values", "clients", "metrics"} {
 		out, err := exec.Command(program, "export", dir, table).Output()
-		if err != nil { // a program from before this command
-			out, err = exec.Command(program, "results", "export", dir, "--table", table).Output()
-		}
 		if err != nil {
 			continue // the run has no such table
 		}
-		if table == "clients" && bytes.HasPrefix(out, []byte("run,")) {
-			table = "client_values" // of earlier versions
-		}
-		out = []byte(presentNames(table, string(out)))
 		if err := columnsInto(found, table, string(out)); err != nil {
 			return nil, err
-		}
-		if table == "devices" {
-			if found["thetas"], err = thetasOf(dir, string(out)); err != nil {
-				return nil, err
-			}
 		}
 	}
 	for _, pattern := range []string{"tables/*.csv", "models/*", "figures/*.svg"} {
@@ -243,72 +228,6 @@ func fieldsInto(found map[string]string, path string, value any) {
 	default:
 		found[path] += fmt.Sprintln(v)
 	}
-}
-
-// formerMetrics are names of metrics: of all rows and clients, or of a statistic over clients.
-var formerMetrics = regexp.MustCompile(
-	`\b((?:[a-z0-9_]*_)?(?:error|accuracy|loss))(_mean|_weighted|_[a-z][a-z0-9]+)?\b`)
-
-var formerTarget = regexp.MustCompile(`_to_[0-9.]+e[-+][0-9]+`)
-
-// presentNames gives metrics of versions without errors by rows the names that they have now, in a table: their
-// errors were means over clients, and their weighted statistics are by rows.
-func presentNames(name, table string) string {
-	if !strings.Contains(table, "error_clients") {
-		table = formerMetrics.ReplaceAllStringFunc(table, func(metric string) string {
-			of, mean := strings.CutSuffix(metric, "_mean")
-			byRows, weighted := strings.CutSuffix(metric, "_weighted")
-			switch {
-			case weighted:
-				return byRows
-			case mean, strings.HasSuffix(of, "_error"), strings.HasSuffix(of, "_accuracy"):
-				return of + "_clients"
-			default:
-				return metric
-			}
-		})
-	}
-	if head, rows, _ := strings.Cut(table, "\n"); name == "runs" { // a sub-optimality had no name
-		table = formerTarget.ReplaceAllStringFunc(head, func(target string) string {
-			value, _ := strconv.ParseFloat(target[len("_to_"):], 64)
-			return "_to_" + results.ToSuboptimality(value).Name()
-		}) + "\n" + rows
-	}
-	if name == "metrics" { // statistics have another order
-		head, rows, _ := strings.Cut(table, "\n")
-		lines := strings.Split(rows, "\n")
-		slices.Sort(lines)
-		table = head + "\n" + strings.Join(lines, "\n")
-	}
-	return table
-}
-
-// thetasOf returns a line for each known theta: run, round, device, theta, and whether the server
-// used an update of the device. Earlier versions write them to thetas.csv, with unknown ones; later
-// ones have them in the rows by device only.
-func thetasOf(dir, devices string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(dir, "thetas.csv"))
-	if err != nil {
-		text = []byte(devices)
-	}
-	records, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err != nil || len(records) == 0 {
-		return "", err
-	}
-	var thetas strings.Builder
-	for _, record := range records[1:] {
-		cell := func(name string) string {
-			if c := slices.Index(records[0], name); c >= 0 {
-				return record[c]
-			}
-			return ""
-		}
-		if cell("theta") != "" {
-			used := cell("accepted") == "true" || cell("taken") > "0"
-			fmt.Fprintln(&thetas, cell("run"), cell("round"), cell("device"), cell("theta"), used)
-		}
-	}
-	return thetas.String(), nil
 }
 
 // columnsInto adds the columns of a table in csv but those of wall time, one text each.
