@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -92,26 +91,6 @@ func TestThetasSurviveTheRunDirectory(t *testing.T) {
 	filetest.Write(t, path, strings.Replace(string(table), "0.10185185185185186", "0.1", 1))
 	if _, err := Read(w.Dir()); err == nil ||
 		!strings.Contains(err.Error(), "runs.csv: is corrupt") {
-		t.Error(err)
-	}
-}
-
-// A run without thetas leaves neither their rows nor the columns.
-func TestWithoutThetas(t *testing.T) {
-	w := create(t, filepath.Join(t.TempDir(), "run"), false)
-	addThetaRuns(t, w)
-	finish(t, w, Complete)
-	w = create(t, w.Dir(), true)
-	addAll(t, w, syntheticRuns()[:2])
-	finish(t, w, Complete)
-	if exists(filepath.Join(w.Dir(), devicesParquet)) {
-		t.Error("the rows of the older run are still there")
-	}
-	table, err := os.ReadFile(filepath.Join(w.Dir(), runsFile))
-	if err != nil || strings.Contains(string(table), "theta_max") {
-		t.Errorf("runs.csv has columns of thetas (%v)", err)
-	}
-	if _, err := Read(w.Dir()); err != nil {
 		t.Error(err)
 	}
 }
