@@ -194,7 +194,8 @@ func TestChosenTarget(t *testing.T) {
 		runs []Run
 		want int
 	}{"a whole percent": {[]Run{run("a", 1, 0.21)}, 1}, "without time": {[]Run{solved}, 0},
-		"beside one without time": {append([]Run{solved}, runs...), 1}, "all end as they began": {[]Run{run("a", 1, 1)}, 0}} {
+		"beside one without time": {append([]Run{solved}, runs...), 1},
+		"all end as they began":   {[]Run{run("a", 1, 1)}, 0}} {
 		e := Summarize(c.runs, nil).Experiments[0]
 		expect.That(t, len(e.Targets) == c.want, "%s: %v", name, e.Targets)
 	}

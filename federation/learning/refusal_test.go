@@ -82,8 +82,8 @@ func TestRefusals(t *testing.T) {
 		{"relative costs of a fleet", "mocha", federation.WaitForAll, func(s *Setup) {
 			s.Config.Cost, s.Fleet = federation.Relative, &fleets.Fleet{Classes: []fleets.Class{class("a", 1)}}
 		},
-			`federation.cost = "relative": must be "physical" with a fleet: under others all devices and links are of ` +
-				`one profile`},
+			`federation.cost = "relative": must be "physical" with a fleet: under others all devices and links ` +
+				`are of one profile`},
 		{"fedcs without a time limit", "fedavg", federation.WaitForAll, func(s *Setup) {
 			selectBy(s, "fedcs", 3, 5)
 			selectorOption(s, "RoundS", 0.0)
@@ -157,8 +157,8 @@ func TestProblemsOfMethods(t *testing.T) {
 			t.Errorf("%s: %v", method, err)
 		}
 		ValidateProblem(c, mtl.LossSoftmax, mtl.ModelMLP, &about)
-		want := []string{`problem.model = "mlp": must be "linear", or the method a primal one such as mb-sgd or fedavg: ` +
-			method + ` is a dual method`,
+		want := []string{`problem.model = "mlp": must be "linear", or the method a primal one such ` +
+			`as mb-sgd or fedavg: ` + method + ` is a dual method`,
 			`problem.loss = "softmax": must be one of ` + strings.Join(mtl.ScoreLosses(), ", ") + `, which learn ` +
 				`several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: ` + method +
 				` is a dual method`}
