@@ -9,15 +9,15 @@ import (
 
 // MbSDCAOptions are the settings of mini-batch SDCA.
 type MbSDCAOptions struct {
-	// rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows
-	Batch int `toml:"batch"`
+	// rows b of a client's mini-batch (at most its rows); "fill": as many as the protocol allows
+	Batch int `toml:"batch" word:"0: fill"`
 	// updates are scaled by beta/b: 1 is safe on any data, b is no scaling at all
 	Beta float64 `toml:"beta"`
 }
 
 // Validate reports everything wrong with the options.
 func (o *MbSDCAOptions) Validate(c *config.Checker) {
-	c.Require(o.Batch >= 0, "batch", o.Batch, "must not be negative")
+	c.Require(o.Batch >= 0, "batch", o.Batch, `must be positive, or "fill"`)
 	c.Require(o.Beta >= 1 && (o.Batch == 0 || o.Beta <= float64(o.Batch)), "beta", o.Beta, "must be in [1, batch]")
 }
 

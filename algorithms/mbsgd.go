@@ -12,8 +12,8 @@ import (
 
 // MbSGDOptions are the settings of mini-batch SGD.
 type MbSGDOptions struct {
-	// rows b of a client's mini-batch (at most its rows); 0: as many as the protocol allows
-	Batch int `toml:"batch"`
+	// rows b of a client's mini-batch (at most its rows); "fill": as many as the protocol allows
+	Batch int `toml:"batch" word:"0: fill"`
 	// first step size eta_0; the inverse of the strong convexity of R is the classical choice for
 	// linear models
 	Step float64 `toml:"step" absent:"0: 1/strong convexity of R"`
@@ -24,7 +24,7 @@ type MbSGDOptions struct {
 
 // Validate reports everything wrong with the options.
 func (o *MbSGDOptions) Validate(c *config.Checker) {
-	c.Require(o.Batch >= 0, "batch", o.Batch, "must not be negative")
+	c.Require(o.Batch >= 0, "batch", o.Batch, `must be positive, or "fill"`)
 	c.Require(o.Step >= 0 && o.Step <= 1e12, "step", o.Step, "must be in [0, 1e12]")
 	c.Require(o.Delay > 0 && o.Delay <= 1e12, "delay", o.Delay, "must be in (0, 1e12]")
 }

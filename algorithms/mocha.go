@@ -7,13 +7,13 @@ import (
 
 // MOCHAOptions are the settings of MOCHA.
 type MOCHAOptions struct {
-	// local passes over a client's rows per round; 0: as many steps as the protocol allows
-	Epochs float64 `toml:"epochs"`
+	// local passes over a client's rows per round; "fill": as many steps as the protocol allows
+	Epochs float64 `toml:"epochs" word:"0: fill"`
 }
 
 // Validate reports everything wrong with the options.
 func (o *MOCHAOptions) Validate(c *config.Checker) {
-	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
+	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, `must be in (0, 1e6], or "fill"`)
 }
 
 // Describe describes a method with the options: steps must be limited when no number of epochs is

@@ -70,7 +70,7 @@ func TestRefusalDuringAnAttempt(t *testing.T) {
 func TestCannotComplete(t *testing.T) {
 	for _, share := range []float64{0.999, 1.001} {
 		c := start(t, setup(1, func(s *Setup) {
-			s.Devices.BatteryWh = devices.WattHours(share * (downlinkJ + 2 + uplinkJ) / 3600)
+			s.Devices.BatteryWh = share * (downlinkJ + 2 + uplinkJ) / 3600
 		}), Listener{})
 		c.SetBytesDown(1000)
 		c.SetWork(0, devices.Work{FLOPs: 1000}, 1000)

@@ -199,7 +199,7 @@ func TestHeatAgainstEuler(t *testing.T) {
 
 // Heat that throttles nobody changes no event and no joule.
 func TestHeatOutOfReachChangesNothing(t *testing.T) {
-	for _, battery := range []devices.WattHours{devices.Mains, 1.2} {
+	for _, battery := range []float64{devices.Mains, 1.2} {
 		run := func(throttleC float64) (digest uint64, events int64, joules float64) {
 			s := hot(func(s *Setup) {
 				s.Devices.BatteryWh, s.Devices.LowBattery, s.Devices.Charging = battery, 0.3, devices.WhenDepleted

@@ -207,7 +207,7 @@ func TestDepletionWhileWaiting(t *testing.T) {
 		var all *Clients
 		var got []string
 		s := setup(1, polls(3, 0, 7))
-		s.NoMessages, s.Devices.BatteryWh, s.Devices.ChargeW = false, devices.WattHours(c.joules/3600), 0
+		s.NoMessages, s.Devices.BatteryWh, s.Devices.ChargeW = false, c.joules/3600, 0
 		all = start(t, s, heard(&all, &got))
 		all.RunUntil(1)
 		round(all, 0, 0, 1000)

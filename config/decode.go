@@ -174,11 +174,7 @@ func (d *decoder) table(n *Node, key string, v reflect.Value) {
 		for _, f := range fields {
 			switch {
 			case f.key == name:
-				before := len(d.problems)
-				if d.decode(child, at, f.value); len(d.problems) == before && f.meansAbsent(f.value) {
-					d.problems.AddProblem(child.Place,
-						Problem{Key: at, Value: child.Value(), Want: "leave the key out: it is then " + f.meaning})
-				}
+				d.field(child, at, f)
 				known = true
 			}
 		}
@@ -195,6 +191,29 @@ func (d *decoder) table(n *Node, key string, v reflect.Value) {
 			}
 			d.problems.add(Located{Place: child.Key, Text: text, key: at})
 		}
+	}
+}
+
+// field decodes into a field of a struct.
+func (d *decoder) field(n *Node, key string, f field) {
+	if _, isText := n.scalar.(string); f.word != "" && n.scalar == f.word {
+		root, _ := Parse("", []byte("value = "+f.number))
+		d.decode(root.Child("value"), key, f.value)
+		return
+	} else if f.word != "" && isText && f.value.Kind() != reflect.String {
+		d.mismatch(n, key, fmt.Sprintf("must be %s or %q", article(typeName(f.value.Type())), f.word))
+		return
+	}
+	before := len(d.problems)
+	if d.decode(n, key, f.value); len(d.problems) > before {
+		return
+	}
+	switch {
+	case f.meansAbsent(f.value):
+		d.problems.AddProblem(n.Place,
+			Problem{Key: key, Value: n.Value(), Want: "leave the key out: it is then " + f.meaning})
+	case f.means(f.value):
+		d.problems.AddProblem(n.Place, Problem{Key: key, Value: n.Value(), Want: fmt.Sprintf("write %q", f.word)})
 	}
 }
 

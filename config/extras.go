@@ -70,7 +70,7 @@ func fieldsOf(v reflect.Value) (fields []field) {
 }
 
 // extended reports whether structs of a type, or those in their fields, or that these point to or list, may have
-// extras or absent keys.
+// extras, absent keys or words for numbers.
 func extended(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t != extrasType {
 		return t != nodeType && extended(t.Elem())
@@ -79,7 +79,7 @@ func extended(t reflect.Type) bool {
 		return t == extrasType
 	}
 	for i := range t.NumField() {
-		if f := t.Field(i); f.Tag.Get("absent") != "" || extended(f.Type) {
+		if f := t.Field(i); f.Tag.Get("absent") != "" || f.Tag.Get("word") != "" || extended(f.Type) {
 			return true
 		}
 	}
@@ -95,6 +95,9 @@ func flat(v reflect.Value) reflect.Value {
 			continue
 		}
 		value := withLists(f.value)
+		if f.means(f.value) {
+			value = reflect.ValueOf(f.word)
+		}
 		tag := strings.TrimSuffix(f.key+","+f.option, ",")
 		values = append(values, value)
 		types = append(types,

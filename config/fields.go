@@ -10,8 +10,10 @@ import (
 
 // Field describes a key for the documentation and for completion.
 type Field struct {
-	Key     string // dotted; <name> is a free name, [] an element of a list
-	Type    string // "string", "integer", "float", "boolean", "table", "list of integers", "float or table", ...
+	Key string // dotted; <name> is a free name, [] an element of a list
+	// Type is "string", "integer", "float", "boolean", "table", "list of integers", "float or table", or a number or a
+	// word in quotes, such as `float or "fill"`.
+	Type    string
 	Default string // as TOML; empty for tables and for keys without a default
 	Doc     string
 	Unit    string // empty if the key names it or there is none
@@ -68,6 +70,10 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 		value := f.value
 		field := Field{Key: prefix + f.key, Type: typeName(value.Type()), Doc: f.doc, Unit: f.unit,
 			Choices: names[f.key], Deprecated: f.deprecated}
+		if f.word != "" && field.Type != "string" {
+			field.Type += " or " + Literal(f.word)
+		}
+		field.Choices = f.choices(field.Choices)
 		if f.deprecated != "" {
 			field.Doc += "; deprecated: " + f.deprecated
 		}
@@ -100,6 +106,9 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 				f.meaning == "" {
 				field.Default = Literal(value.Interface())
 			}
+			if f.means(value) {
+				field.Default = Literal(f.word)
+			}
 			*fields = append(*fields, field)
 			continue
 		}
@@ -112,6 +121,7 @@ func appendFields(fields *[]Field, prefix string, v reflect.Value) {
 type structField struct {
 	key, doc, unit  string
 	absent, meaning string // the value, as TOML, that stands for an absent key, which nobody writes, and what it means
+	number, word    string // the number, as TOML, that stands for a word, which nobody writes
 	deprecated      string // what replaces the key
 	index           []int
 	option          string // "omitempty", "omitzero" or empty
@@ -120,6 +130,11 @@ type structField struct {
 // meansAbsent reports whether the value of the field stands for an absent key.
 func (f *structField) meansAbsent(value reflect.Value) bool {
 	return f.meaning != "" && Literal(value.Interface()) == f.absent
+}
+
+// means reports whether a value stands for the word of the field.
+func (f *structField) means(value reflect.Value) bool {
+	return f.word != "" && Literal(value.Interface()) == f.number
 }
 
 // literalOf returns a value of a type as Literal does. It panics if the text is no such value.
@@ -133,6 +148,19 @@ func literalOf(t reflect.Type, text string) string {
 		panic(fmt.Sprintf("config: %s is not a %s: %v", text, t, err))
 	}
 	return Literal(value.Elem().Interface())
+}
+
+// choices returns the names that files have for a value, of those that Validate accepts.
+func (f *structField) choices(names []string) []string {
+	empty := slices.Index(names, "")
+	switch {
+	case empty >= 0 && f.word != "":
+		names = slices.Clone(names)
+		names[empty] = f.word
+	case empty >= 0 && f.absent == `""`:
+		names = slices.Delete(slices.Clone(names), empty, empty+1)
+	}
+	return names
 }
 
 // structFields lists the fields of a configuration struct, with those of embedded
@@ -160,19 +188,26 @@ func structFields(t reflect.Type) []*structField {
 		case key == "":
 			panic(fmt.Sprintf("config: field %s of %s has no toml tag", f.Name, t))
 		default:
-			absent, meaning, ok := strings.Cut(f.Tag.Get("absent"), ": ")
-			if ok {
-				absent = literalOf(f.Type, absent)
-			}
+			absent, meaning := standIn(f, "absent")
+			number, word := standIn(f, "word")
 			fields = append(fields, &structField{
 				key: key, doc: docOf(t, f), unit: f.Tag.Get("unit"), absent: absent, meaning: meaning,
-				deprecated: f.Tag.Get("deprecated"), index: []int{i},
+				number: number, word: word, deprecated: f.Tag.Get("deprecated"), index: []int{i},
 				option: option,
 			})
 		}
 	}
 	knownFields.Store(t, fields)
 	return fields
+}
+
+// standIn returns the value, as TOML, and what it stands for, of a tag such as `absent:"-1: the profile's"`.
+func standIn(f reflect.StructField, tag string) (value, meaning string) {
+	value, meaning, ok := strings.Cut(f.Tag.Get(tag), ": ")
+	if ok {
+		value = literalOf(f.Type, value)
+	}
+	return value, meaning
 }
 
 // knownFields holds the results of structFields by type, and deprecating whether a type has

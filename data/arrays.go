@@ -9,14 +9,12 @@ import (
 // ArraysConfig is the table [data.arrays]: the names of the arrays in a file that has
 // several.
 type ArraysConfig struct {
-	// matlab, npz: name of the array of features, or in matlab of the cells with one such array a
-	// client; empty: X of matlab, x of npz
-	Features string `toml:"features"`
-	// matlab, npz: name of the labels or real targets; empty: Y of matlab, y of npz
-	Targets string `toml:"targets"`
-	// matlab, npz: name of the array with the client of each row; empty: client of npz if there is
-	// one, otherwise all rows are of one client. Not for cells: each is a client
-	Clients string `toml:"clients"`
+	// matlab, npz: name of the array of features, or in matlab of the cells with one such array a client
+	Features string `toml:"features" absent:"\"\": X of matlab, x of npz"`
+	// matlab, npz: name of the labels or real targets
+	Targets string `toml:"targets" absent:"\"\": Y of matlab, y of npz"`
+	// matlab, npz: name of the array with the client of each row. Not for cells: each is a client
+	Clients string `toml:"clients" absent:"\"\": client of npz if there is one, otherwise all rows are of one client"`
 }
 
 // Over returns the names, with those of a format where they are empty.

@@ -33,17 +33,15 @@ type Config struct {
 	// export), parquet (one file), alpha-beta (generated: synthetic(alpha, beta) of the FedProx
 	// paper) or external (a learner in another process has the data)
 	Source string `toml:"source"`
-	// the file or folder of the source (docs/data.md); empty for synthetic. Searched beside the
-	// scenario (not for a path from --set), in the working directory, then in the folder of the
-	// environment variable FEDSIM_DATA
-	Path string `toml:"path"`
+	// the file or folder of the source (docs/data.md). Searched beside the scenario (not for a path from
+	// --set), in the working directory, then in the folder of the environment variable FEDSIM_DATA
+	Path string `toml:"path" absent:"\"\": no file, for generated sets"`
 	// a generated set with the sizes of the paper's Table 2: human-activity, google-glass or
-	// vehicle-sensor, or mnist-sized (one client, 784 features); empty: a small set, changed by
-	// [data.synthetic]
-	Preset string `toml:"preset"`
-	// sources with a file: the preset of a generated set that is used if the file does not exist,
-	// which fedsim prints and records; empty: a missing file is an error
-	Fallback string `toml:"fallback"`
+	// vehicle-sensor, or mnist-sized (one client, 784 features)
+	Preset string `toml:"preset" absent:"\"\": a small set, changed by [data.synthetic]"`
+	// sources with a file: the preset of a generated set that is used if the file does not exist, which
+	// fedsim prints and records
+	Fallback string `toml:"fallback" absent:"\"\": a missing file is an error"`
 	// type of the targets: class (two classes, labels -1 and +1; the error is the share of wrong
 	// signs), classes (several classes; the error is the share of rows whose class does not have
 	// the largest score) or real (any number; the error is the root mean square error). real needs
@@ -88,8 +86,7 @@ type Config struct {
 	NewClientsConfig
 	DeviceConfig
 	// sources with a file, for target = "class": the class with label +1; all others have -1.
-	// Empty: SITTING for uci-har, otherwise the second of two classes
-	PositiveClass string `toml:"positive_class"`
+	PositiveClass string `toml:"positive_class" absent:"\"\": SITTING for uci-har, otherwise the second of two classes"`
 	ColumnsConfig
 
 	// names of the arrays in a file of matlab or npz
@@ -146,9 +143,9 @@ type ColumnsConfig struct {
 	ClientColumn string `toml:"client_column"`
 	// csv, parquet: name of the column of labels, numbers or text, or of real targets
 	LabelColumn string `toml:"label_column"`
-	// csv, parquet: names of the columns that are features; * in a name stands for any text. Empty:
-	// all but client and label. Features are in the order of the file
-	Columns Names `toml:"columns"`
+	// csv, parquet: names of the columns that are features; * in a name stands for any text. Features are
+	// in the order of the file
+	Columns Names `toml:"columns" absent:"[]: all but client and label"`
 	// csv, parquet: names of columns to leave out, as for columns
 	DropColumns Names `toml:"drop_columns"`
 	// csv, parquet: what to do with missing values (an empty field, NA, N/A, NaN, null or ?):

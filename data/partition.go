@@ -20,11 +20,11 @@ const (
 // divided among clients. Every row goes to exactly one client. Keys of other methods must
 // have their defaults.
 type PartitionConfig struct {
-	// how the rows of a set without clients are divided among clients: iid (at random, in equal
-	// parts), shards (sorted by label, in equal shards), dirichlet (equal parts, classes by a
-	// Dirichlet distribution) or power-law (parts of different sizes); empty: the clients are those
-	// of the set. docs/data.md has the definitions
-	Method string `toml:"method"`
+	// how the rows of a set without clients are divided among clients: iid (at random, in equal parts),
+	// shards (sorted by label, in equal shards), dirichlet (equal parts, classes by a Dirichlet
+	// distribution) or power-law (parts of different sizes); "none": the clients are those of the set.
+	// docs/data.md has the definitions
+	Method string `toml:"method" word:"\"\": none"`
 	// number of clients
 	Clients int `toml:"clients" absent:"0: an error with a method"`
 	// first put the rows of all clients together; false: the set must have no more than one

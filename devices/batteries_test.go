@@ -191,7 +191,7 @@ func TestEmptyAtIsTheFirstEmptyNanosecond(t *testing.T) {
 func TestEnergyIsConserved(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Defaults()
-		cfg.BatteryWh = rapid.SampledFrom([]WattHours{Mains, 1e-6, 0.1, 11}).Draw(t, "battery_wh")
+		cfg.BatteryWh = rapid.SampledFrom([]float64{Mains, 1e-6, 0.1, 11}).Draw(t, "battery_wh")
 		cfg.InitialCharge = rapid.Float64Range(0, 1).Draw(t, "initial_charge")
 		cfg.Charging = rapid.SampledFrom([]string{Never, WhenDepleted}).Draw(t, "charging")
 		cfg.ChargeW = rapid.SampledFrom([]float64{1e-3, 10}).Draw(t, "charge_w")
@@ -294,7 +294,7 @@ func TestSpend(t *testing.T) {
 func TestNextPowerMatchesStoredSequence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := phone()
-		cfg.BatteryWh = rapid.SampledFrom([]WattHours{0, 1}).Draw(t, "battery")
+		cfg.BatteryWh = rapid.SampledFrom([]float64{0, 1}).Draw(t, "battery")
 		cfg.InitialCharge, cfg.LowBattery = 0.9, 0.5
 		cfg.Charging, cfg.ChargeW = rapid.SampledFrom([]string{Never, WhenDepleted}).Draw(t, "charging"), 3
 		stored, asked := NewBatteries(cfg, 1, 1, nil), NewBatteries(cfg, 1, 1, nil)

@@ -74,7 +74,7 @@ func TestBatteriesAgreeWithStepwise(t *testing.T) {
 		cfg := Defaults()
 		// no battery is empty at a whole second
 		capacity := rapid.Float64Range(20, 400).Draw(t, "capacity") + math.Pi/100
-		cfg.BatteryWh = WattHours(capacity / 3600)
+		cfg.BatteryWh = capacity / 3600
 		cfg.InitialCharge = rapid.Float64Range(0.1, 1).Draw(t, "initial_charge")
 		cfg.ChargeW = rapid.SampledFrom([]float64{0.7, 1.5, 4}).Draw(t, "charge_w")
 		plan := make(slots, horizon)

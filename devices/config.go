@@ -21,42 +21,10 @@ const (
 // Mains, as BatteryWh of a Config, is a device without a battery.
 const Mains = -1
 
-// WattHours is the energy of a full battery, above 0; [Mains]: no battery; 0: the profile's. In a scenario it is
-// a number or "mains".
-type WattHours float64
-
-var _ config.Custom = (*WattHours)(nil)
-
-// TypeTOML returns the type.
-func (*WattHours) TypeTOML() string { return "float or string" }
-
-// DecodeTOML takes a positive number or "mains".
-func (w *WattHours) DecodeTOML(n *config.Node, key string) config.Errors {
-	if n.Value() == "mains" {
-		*w = Mains
-		return nil
-	}
-	problems := config.Decode(n, key, (*float64)(w))
-	if len(problems) > 0 || *w < 0 {
-		problems = nil
-		problems.AddProblem(n.Place,
-			config.Problem{Key: key, Value: n.Value(), Want: `must be a positive number or "mains"`})
-	}
-	return problems
-}
-
-// MarshalTOML returns the value.
-func (w WattHours) MarshalTOML() ([]byte, error) {
-	if w == Mains {
-		return []byte(`"mains"`), nil
-	}
-	return []byte(config.Literal(float64(w))), nil
-}
-
 // BatteryConfig is the table [devices.battery].
 type BatteryConfig struct {
 	// energy of a full battery in watt-hours; "mains": no battery
-	BatteryWh WattHours `toml:"wh" absent:"0: the profile's"`
+	BatteryWh float64 `toml:"wh" absent:"0: the profile's" word:"-1: mains"`
 	// charge of the batteries at the start, as a share of full
 	InitialCharge float64 `toml:"start"`
 	// a device's initial charge is uniform within this much of start
@@ -121,9 +89,8 @@ type Config struct {
 	// heat of the devices, by which they throttle (docs/time.md#heat)
 	HeatConfig `toml:"heat"`
 
-	// device model: availability, speed and charging over time, by a plugin (docs/extend.md);
-	// empty: none
-	Model string `toml:"model"`
+	// device model: availability, speed and charging over time, by a plugin (docs/extend.md), or "none"
+	Model string `toml:"model" word:"\"\": none"`
 	// options of the model
 	Options any `toml:"model_options"` // pointer to the options struct of the model; nil if there is no model
 
@@ -224,7 +191,7 @@ func (cfg *Config) Device() Profile {
 	case Mains:
 		p.BatteryWh = 0
 	default:
-		p.BatteryWh = float64(cfg.BatteryWh)
+		p.BatteryWh = cfg.BatteryWh
 	}
 	return p
 }

@@ -149,11 +149,11 @@ seeds = [1, 2]
 [devices]
 battery.wh = "mains"
 [methods.mocha]
-options.epochs = 0
+options.epochs = "fill"
 [methods.mb-sdca]
-options.batch = 0
+options.batch = "fill"
 [methods.mb-sgd]
-options.batch = 0
+options.batch = "fill"
 [[experiment]]
 name = "costs"
 [experiment.sweep]

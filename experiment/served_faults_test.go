@@ -112,7 +112,7 @@ func TestAGradientWithNaN(t *testing.T) {
 // aGradientWithNaN makes the eighth mini-batch of a run, of client 2, one with NaN in a value.
 func aGradientWithNaN(t *testing.T, protocol, numbers string) {
 	t.Helper()
-	set := append(slices.Clone(withClasses), "run.rounds=6", "methods.fedavg.options.batch=0",
+	set := append(slices.Clone(withClasses), "run.rounds=6", "methods.fedavg.options.batch=all",
 		"federation.protocol="+protocol, "federation.deadline_s=1000")
 	run := mustGather(t, parse(t, servedBy("", "-fault=gradient/nan/8", "-dtype="+numbers), set...),
 		Options{Workers: 1})[0]

@@ -162,7 +162,7 @@ func TestAnExternalModelUnderTheRestOfFedsim(t *testing.T) {
 		"shared tasks": {"", []string{"data.clients_per_task=2"}, 1e-9},
 		"float rows":   {"", []string{"data.precision=float32"}, 1e-9},
 		"not resident": {"", []string{"data.resident=false", "problem.optimum.when=never"}, 1e-9},
-		"all rows":     {"batch = 0", nil, 1e-9},
+		"all rows":     {`batch = "all"`, nil, 1e-9},
 		"drops":        {"", []string{"faults.drop_probability=0.3"}, 1e-9},
 		"deadline":     {"", []string{"federation.protocol=deadline", "federation.deadline_s=0.3"}, 1e-9},
 		"coupled":      {"", []string{"problem.regularizer=probabilistic", "run.outer=2"}, 1e-9},

@@ -23,7 +23,7 @@ func TestTimeOfAProgram(t *testing.T) {
 		"wait-for-all": {whole, nothing}} {
 		var ticks atomic.Int64
 		o := Options{Workers: 1, Clock: func() time.Time { return time.Unix(ticks.Add(1), 0) }}
-		set := append(slices.Clone(withClasses), "run.rounds=2", "methods.fedavg.options.batch=0",
+		set := append(slices.Clone(withClasses), "run.rounds=2", "methods.fedavg.options.batch=all",
 			"federation.protocol="+protocol)
 		runs := mustGather(t, parse(t, servedBy(sweep), set...), o)
 		for i, of := range want {

@@ -157,11 +157,11 @@ seeds = [1, 2, 3]
 [methods.%s]
 `
 	for _, c := range []struct{ problem, protocol, method string }{
-		{`loss = "logistic"`, "charged", "mocha]\noptions.epochs = 0\n[network"},
+		{`loss = "logistic"`, "charged", "mocha]\noptions.epochs = \"fill\"\n[network"},
 		{`loss = "squared"`, "wait-for-all", "mocha"},
 		{`loss = "squared-hinge"`, "wait-for-all", "cocoa"},
 		{`loss = "smoothed-hinge"`, "wait-for-all", "mb-sdca"},
-		{`loss = "hinge"`, "charged", "mocha]\noptions.epochs = 0\n[network"},
+		{`loss = "hinge"`, "charged", "mocha]\noptions.epochs = \"fill\"\n[network"},
 	} {
 		found, err := compareAll(t, fmt.Sprintf(base, c.problem, c.protocol, c.method), 0.1, 2)
 		expect.Must(t, err == nil, "%s: %v", c.problem, err)

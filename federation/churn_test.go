@@ -124,7 +124,7 @@ func class(name string, share float64) fleets.Class {
 }
 
 // joules gives devices batteries of that energy, full.
-func joules(s *Setup, capacity float64) { s.Devices.BatteryWh = devices.WattHours(capacity / 3600) }
+func joules(s *Setup, capacity float64) { s.Devices.BatteryWh = capacity / 3600 }
 
 // bounded stops a run that does not end: those of the tests have some thousands of events, with traces some hundred
 // thousand.

@@ -46,13 +46,12 @@ const (
 
 // Config is the table [federation] of a scenario.
 type Config struct {
-	// when a round ends: "wait-for-all", "deadline", "charged", "first" (at the first responses
-	// of an over-selected cohort) or "hedged" (as "first", with a backup for each client that takes
-	// long). Under "asynchronous" the server takes each response on arrival, and a round in the
-	// results has as many responses as clients_per_round; so has one of "compass", which groups
-	// responses (docs/methods.md). Or a protocol of your own (docs/extend.md). Empty: each method
-	// has the one that it is made for, "wait-for-all" unless fedsim methods says another
-	Protocol string `toml:"protocol"`
+	// when a round ends: "wait-for-all", "deadline", "charged", "first" (at the first responses of an
+	// over-selected cohort) or "hedged" (as "first", with a backup for each client that takes long). Under
+	// "asynchronous" the server takes each response on arrival, and a round in the results has as many
+	// responses as clients_per_round; so has one of "compass", which groups responses (docs/methods.md).
+	// Or a protocol of your own (docs/extend.md)
+	Protocol string `toml:"protocol" absent:"\"\": the one that each method is made for (fedsim methods)"`
 	// length of the clock cycle in seconds; required by protocol "deadline". Protocols "first" and
 	// "hedged": maximum length of a round. A run fails at its start if no response can be that
 	// fast: download, the least work and upload of the fastest device

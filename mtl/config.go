@@ -70,12 +70,11 @@ type RegularizerConfig struct {
 	// lambda_2: strength of the Frobenius term of "mean" (eq. fixed_cluster); of |Omega|_1 in
 	// "graphical" (eq. graph1), where 0 needs a W of full rank
 	Lambda2 float64 `toml:"lambda2"`
-	// csv file with the known Omega of "mean", a row of m numbers for each task and no header;
-	// symmetric, positive semidefinite; empty: that of clusters
-	OmegaFile string `toml:"omega_file"`
-	// cluster of each task for "mean", which pulls a task to the mean of its cluster: "0,0,1,1";
-	// empty: one cluster
-	Clusters string `toml:"clusters"`
+	// csv file with the known Omega of "mean", a row of m numbers for each task and no header; symmetric,
+	// positive semidefinite
+	OmegaFile string `toml:"omega_file" absent:"\"\": that of clusters"`
+	// cluster of each task for "mean", which pulls a task to the mean of its cluster: "0,0,1,1"
+	Clusters string `toml:"clusters" absent:"\"\": one cluster"`
 	// eta of "clustered" (eq. cluster): a smaller eta gives Omega more weight
 	Eta float64 `toml:"eta"`
 	// k of "clustered" (eq. cluster): the number of clusters, tr Omega; above 0 and below the
@@ -115,11 +114,11 @@ type OptimumConfig struct {
 // constants of the dual method.
 type Config struct {
 	// loss of one row, of those that fedsim methods lists (docs/methods.md), or a loss of your
-	// own (docs/extend.md); empty: "hinge" if a method of the experiment minimizes P, as dual
+	// own (docs/extend.md). Without the key it is "hinge" if a method of the experiment minimizes P, as dual
 	// methods and mb-sgd do, and otherwise "softmax" with several classes and "logistic" with two;
 	// "squared" with real targets. The summary names it. With several classes a loss of one score
 	// is one-vs-rest; "softmax" is of all scores of a row, for primal methods only
-	Loss string `toml:"loss"`
+	Loss string `toml:"loss" absent:"\"\": by methods and data"`
 	// of losses with a kink
 	LossConfig `toml:"loss_options"`
 	// model of a task: "linear" (a score x . w for each output), "mlp" (a network with hidden

@@ -17,10 +17,10 @@ type SharedLinks = flows.Config
 // SharedConfig is the table [network.shared]: the capacities that transfers share, and their rush hour.
 type SharedConfig struct {
 	SharedLinks
-	// trace file with the share of its capacity, both ways, that other traffic leaves each shared
-	// link: traces of kind share, by the names server, cell-0, cell-1 and so on. A link without one
-	// has all of it
-	Capacity string `toml:"capacity"`
+	// trace file with the share of its capacity, both ways, that other traffic leaves each shared link:
+	// traces of kind share, by the names server, cell-0, cell-1 and so on. A link without one has all of
+	// it
+	Capacity string `toml:"capacity" absent:"\"\": none"`
 	// hour of each virtual day at which the capacity of the shared links falls; time 0 is midnight
 	RushFromH float64 `toml:"rush_from_h"`
 	// hour of the day at which the capacity is restored
@@ -105,9 +105,9 @@ type Config struct {
 	// hubs between the server and devices
 	HubConfig `toml:"hubs"`
 
-	// link model: the rates of links over time, by a plugin (docs/extend.md); empty: the keys
-	// above and [traces]
-	Model string `toml:"model"`
+	// link model: the rates of links over time, by a plugin (docs/extend.md); "none": the keys above and
+	// [traces]
+	Model string `toml:"model" word:"\"\": none"`
 	// options of the model
 	Options any `toml:"model_options"` // pointer to the options struct of the model; nil if there is no model
 

@@ -54,10 +54,9 @@ const (
 
 // RuntimeConfig are the keys of [overhead] about the runtime that carries messages.
 type RuntimeConfig struct {
-	// software that carries messages and adds waiting to an attempt: "flower-1.41" (polls, and a
-	// process for each message), which sets the six keys below; empty: none. Needs federation.cost
-	// = "physical"
-	Runtime string `toml:"runtime"`
+	// software that carries messages and adds waiting to an attempt: "flower-1.41" (polls, and a process
+	// for each message), which sets the six keys below, or "none". Needs federation.cost = "physical"
+	Runtime string `toml:"runtime" word:"\"\": none"`
 	// seconds between two polls of a device for a message, from the end of its last reply on: a
 	// message waits until the next one; 0: messages do not wait. Not with hubs
 	ClientPollS float64 `toml:"client_poll_s" absent:"-1: the runtime's"`

@@ -23,27 +23,25 @@ type Figure struct {
 	// (data.new_clients) at the last evaluation, against the rows from which they get their model: y is
 	// new_error, new_worst, new_spread, new_flops, new_bytes, new_time_s or new_energy_j
 	Kind string `toml:"kind"`
-	// file name without extension: letters, digits, -, _ and .; empty: the experiment's name; of
-	// [[experiment.figures]], with -2, -3, ...
-	File string `toml:"file"`
+	// file name without extension: letters, digits, -, _ and .
+	File string `toml:"file" absent:"\"\": the experiment's name; of [[experiment.figures]], with -2, -3, ..."`
 	// title above the panels
 	Title string `toml:"title"`
-	// swept key or axis with one panel per value; empty: one panel
-	Panel string `toml:"panel"`
+	// swept key or axis with one panel per value
+	Panel string `toml:"panel" absent:"\"\": one panel"`
 	// swept key or axis with one line per value, or "method"
 	Series string `toml:"series"`
 	// horizontal axis: time_s, round, or an amount of rounds.parquet, cumulated (such as flops,
 	// bytes_up or energy_j), or epsilon (privacy.mechanism)
 	X string `toml:"x"`
-	// vertical axis: a metric as in run.stop_at, a count of rounds.parquet (such as participants,
-	// dropped or late: clients in a round), or theta (accuracy of the local solves: median over
-	// clients and seeds, quartiles, 5 to 95 %; needs run.theta_every); empty: suboptimality if all
-	// methods minimize it and a target is of it, or else the metric of the targets
-	Y string `toml:"y"`
+	// vertical axis: a metric as in run.stop_at, a count of rounds.parquet (such as participants, dropped
+	// or late: clients in a round), or theta (accuracy of the local solves: median over clients and seeds,
+	// quartiles, 5 to 95 %; needs run.theta_every)
+	Y string `toml:"y" absent:"\"\": suboptimality if a target is of it, or else the metric of the targets"`
 	// linear or log
 	XScale string `toml:"x_scale"`
-	// linear or log; empty: log for the sub-optimality and the duality gap, linear for others
-	YScale string `toml:"y_scale"`
+	// linear or log
+	YScale string `toml:"y_scale" absent:"\"\": log for the sub-optimality and the duality gap, linear for others"`
 	// right end of the horizontal axis, noted in the figure
 	XMax float64 `toml:"x_max" absent:"0: all data"`
 	// lower end of the vertical axis. The figure notes data below it
@@ -53,8 +51,8 @@ type Figure struct {
 	// a thin dashed line for each line of the figure: y of the model at the optimum of its problem,
 	// mean over seeds (docs/methods.md#tuning). For errors and their statistics over clients
 	Limits bool `toml:"limits"`
-	// value of the series drawn as a dotted line in a separate color; empty: none
-	Emphasis string `toml:"emphasis"`
+	// value of the series drawn as a dotted line in a separate color
+	Emphasis string `toml:"emphasis" absent:"\"\": none"`
 
 	// around the mean over seeds: se (standard error), ci (95 % confidence interval of Student's t), range
 	// (lowest to highest) or none

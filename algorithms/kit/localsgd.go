@@ -14,10 +14,10 @@ import (
 // LocalSGDOptions are the settings of a device's local work in the methods that
 // average models; their options embed them.
 type LocalSGDOptions struct {
-	// local passes over a client's rows per round; 0: as many rows as the protocol allows
-	Epochs float64 `toml:"epochs"`
-	// rows of a mini-batch; 0: all rows of the client
-	Batch int `toml:"batch"`
+	// local passes over a client's rows per round; "fill": as many rows as the protocol allows
+	Epochs float64 `toml:"epochs" word:"0: fill"`
+	// rows of a mini-batch; "all": those of the client
+	Batch int `toml:"batch" word:"0: all"`
 	// step size eta of the local mini-batch steps
 	Step float64 `toml:"step"`
 	// whether every pass takes the rows in a new random order; false: mini-batches are consecutive
@@ -47,8 +47,8 @@ func (o *LocalSGDOptions) Validate(c *config.Checker) { o.Check(c, 0) }
 
 // Check reports everything wrong with the options under a proximal term mu.
 func (o *LocalSGDOptions) Check(c *config.Checker, mu float64) {
-	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, "must be in [0, 1e6]")
-	c.Require(o.Batch >= 0, "batch", o.Batch, "must not be negative")
+	c.Require(o.Epochs >= 0 && o.Epochs <= 1e6, "epochs", o.Epochs, `must be in (0, 1e6], or "fill"`)
+	c.Require(o.Batch >= 0, "batch", o.Batch, `must be positive, or "all"`)
 	c.Require(o.Step > 0 && o.Step <= 1e12, "step", o.Step, "must be in (0, 1e12]")
 	c.Require(o.L2 >= 0 && o.L2 <= 1e12, "l2", o.L2, "must be in [0, 1e12]")
 	o.ScheduleOptions.check(c)

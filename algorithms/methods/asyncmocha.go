@@ -13,8 +13,8 @@ import (
 type AsyncMOCHAOptions struct {
 	algorithms.MOCHAOptions
 	// sigma in the curvature sigma M_tt of a client's subproblem; 1: as if no other client
-	// responded meanwhile; 0: sigma'_t of the coupling, as if all did at once
-	Sigma float64 `toml:"sigma"`
+	// responded meanwhile; "coupling": sigma'_t of the coupling, as if all did at once
+	Sigma float64 `toml:"sigma" word:"0: coupling"`
 	// responses that the server may take between sending a client its w_t and that client's
 	// response; later it refuses the response
 	MaxStaleness int `toml:"max_staleness" absent:"0: no limit"`

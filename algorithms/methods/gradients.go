@@ -13,8 +13,8 @@ import (
 // gradientOptions are the settings of methods whose devices send one gradient of a mini-batch: their
 // options embed them.
 type gradientOptions struct {
-	// rows of the mini-batch of a gradient, drawn without replacement; 0: all rows of the client
-	Batch int `toml:"batch"`
+	// rows of the mini-batch of a gradient, drawn without replacement; "all": those of the client
+	Batch int `toml:"batch" word:"0: all"`
 	// step size gamma
 	Step float64 `toml:"step"`
 	// l2 in the term l2/2 |w|^2 of every client's objective: weight decay

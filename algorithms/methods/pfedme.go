@@ -19,8 +19,8 @@ const (
 type pFedMeOptions struct {
 	// local rounds R of a client per round, each on one mini-batch
 	LocalRounds int `toml:"local_rounds"`
-	// rows of a mini-batch; 0: all rows of the client
-	Batch int `toml:"batch"`
+	// rows of a mini-batch; "all": those of the client
+	Batch int `toml:"batch" word:"0: all"`
 	// step size eta of a local round
 	Step float64 `toml:"step"`
 	// inner steps K of theta in a local round, all on its mini-batch

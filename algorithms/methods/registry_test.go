@@ -80,7 +80,7 @@ func TestOptionsValidate(t *testing.T) {
 			"o.theta = 0: must be in (0, 1)", `o.stop = "": must be one of theta, certificate`,
 			"o.check_every = 0: must be in (0, 1000]", "o.max_epochs = 0: must be in (0, 1e6]"}},
 		{&algorithms.MbSDCAOptions{Batch: -1, Beta: 0.5},
-			[]string{"o.batch = -1: must not be negative", "o.beta = 0.5: must be in [1, batch]"}},
+			[]string{"o.batch = -1: must be positive, or \"fill\"", "o.beta = 0.5: must be in [1, batch]"}},
 		{&algorithms.MbSDCAOptions{Batch: 4, Beta: 5}, []string{"o.beta = 5: must be in [1, batch]"}},
 		{&algorithms.MbSDCAOptions{Batch: 0, Beta: 5}, nil},
 		{&algorithms.MbSDCAOptions{Batch: 4, Beta: nan()}, []string{"o.beta = NaN: must be in [1, batch]"}},

@@ -18,21 +18,21 @@ const Inherit = -2
 // Config is the table [fleet] of a scenario.
 type Config struct {
 	// a built-in fleet (docs/time.md#fleets): "phones-2010", "phones-2017", "phones-2020", "sensors" or
-	// "mixed"; or a fleet file, whose name ends in .toml or .csv, searched beside the scenario (not for
-	// a path from --set), then in the working directory; empty: none
-	Name string `toml:"name"`
+	// "mixed"; or a fleet file, whose name ends in .toml or .csv, searched beside the scenario (not for a
+	// path from --set), then in the working directory; or "none"
+	Name string `toml:"name" word:"\"\": none"`
 	// level of heterogeneity of the devices, instead of name: "none", "mild", "middle" or "severe"
-	// (docs/time.md#fleets); empty: no level, or "none" where links has one
-	Devices string `toml:"devices"`
+	// (docs/time.md#fleets)
+	Devices string `toml:"devices" absent:"\"\": no level, or \"none\" where links has one"`
 	// likewise of the links
-	Links string `toml:"links"`
+	Links string `toml:"links" absent:"\"\": no level, or \"none\" where devices has one"`
 	// rank correlation of rate and speed among the devices of a class, in [-1, 1]
 	LinkSpeed float64 `toml:"link_speed_correlation" absent:"-2: the fleet's own"`
 	// rank correlation of training rows and speed among the devices of a class, in [-1, 1]
 	DataSpeed float64 `toml:"data_speed_correlation" absent:"-2: the fleet's own"`
-	// names of classes that the devices take in turn: device t has class t mod the length of the
-	// list (docs/time.md#fleets); empty: by their shares, in random order
-	Assignment []string `toml:"assignment"`
+	// names of classes that the devices take in turn: device t has class t mod the length of the list
+	// (docs/time.md#fleets)
+	Assignment []string `toml:"assignment" absent:"[]: by their shares, in random order"`
 
 	Loaded *Fleet `toml:"-"` // the fleet of Name, read by Validate
 }

@@ -42,46 +42,44 @@ type Class struct {
 	// share of the devices, in (0, 1]; the shares of all classes add up to 1
 	Share float64 `toml:"share"`
 
-	// profile of the device, as in devices.profile of a scenario; empty: none, and all keys up to
-	// battery_wh are required
-	Device string `toml:"device"`
-	// clock of the processor; 0: the profile's
-	ClockGHz float64 `toml:"clock_ghz"`
-	// floating-point operations in a clock cycle; 0: the profile's
-	FlopsPerCycle float64 `toml:"flops_per_cycle"`
-	// power when neither computing nor sending, in watts; 0: the profile's
-	IdleW float64 `toml:"idle_w"`
-	// power when computing, in watts; 0: the profile's
-	ComputeW float64 `toml:"compute_w"`
-	// energy of a full battery in watt-hours; 0: the profile's, -1: no battery, runs on mains
-	BatteryWh float64 `toml:"battery_wh"`
+	// profile of the device, as in devices.profile of a scenario
+	Device string `toml:"device" absent:"\"\": none, and all keys up to battery_wh are required"`
+	// clock of the processor
+	ClockGHz float64 `toml:"clock_ghz" absent:"0: the profile's"`
+	// floating-point operations in a clock cycle
+	FlopsPerCycle float64 `toml:"flops_per_cycle" absent:"0: the profile's"`
+	// power when neither computing nor sending, in watts
+	IdleW float64 `toml:"idle_w" absent:"0: the profile's"`
+	// power when computing, in watts
+	ComputeW float64 `toml:"compute_w" absent:"0: the profile's"`
+	// energy of a full battery in watt-hours; "mains": no battery
+	BatteryWh float64 `toml:"battery_wh" absent:"0: the profile's" word:"-1: mains"`
 
 	// profile of the link, as in network.profile of a scenario
 	Link string `toml:"link"`
-	// rate from the server, in 10^6 bit/s; 0: the profile's
-	DownlinkMbps float64 `toml:"downlink_mbps"`
-	// rate to the server, in 10^6 bit/s; 0: the profile's
-	UplinkMbps float64 `toml:"uplink_mbps"`
-	// round trip time in milliseconds; 0: the profile's
-	RTTms float64 `toml:"rtt_ms"`
-	// bytes on the wire for each byte of a message, at least 1; 0: network.wire.factor of the
-	// scenario
-	WireFactor float64 `toml:"wire_factor"`
-	// bytes on the wire of each transfer that pass at once; 0: network.wire.burst_bytes of the scenario
-	BurstBytes float64 `toml:"burst_bytes"`
+	// rate from the server, in 10^6 bit/s
+	DownlinkMbps float64 `toml:"downlink_mbps" absent:"0: the profile's"`
+	// rate to the server, in 10^6 bit/s
+	UplinkMbps float64 `toml:"uplink_mbps" absent:"0: the profile's"`
+	// round trip time in milliseconds
+	RTTms float64 `toml:"rtt_ms" absent:"0: the profile's"`
+	// bytes on the wire for each byte of a message, at least 1
+	WireFactor float64 `toml:"wire_factor" absent:"0: network.wire.factor of the scenario"`
+	// bytes on the wire of each transfer that pass at once
+	BurstBytes float64 `toml:"burst_bytes" absent:"0: network.wire.burst_bytes of the scenario"`
 
 	devices.Overheads
 
-	// heat of the device, as in devices.heat.k_per_w of a scenario; 0: none
-	HeatKPerW float64 `toml:"heat_k_per_w"`
-	// likewise in devices.heat.j_per_k; 0: none
-	HeatJPerK float64 `toml:"heat_j_per_k"`
-	// temperature at which it throttles, in degrees Celsius; 0: devices.heat.throttle_c of the scenario
-	ThrottleC float64 `toml:"throttle_c"`
-	// temperature at which it recovers; 0: devices.heat.recover_c of the scenario
-	RecoverC float64 `toml:"recover_c"`
-	// its clock while it throttles, as a share; 0: devices.heat.throttle_clock of the scenario
-	ThrottleClock float64 `toml:"throttle_clock"`
+	// heat of the device, as in devices.heat.k_per_w of a scenario
+	HeatKPerW float64 `toml:"heat_k_per_w" absent:"0: none"`
+	// likewise in devices.heat.j_per_k
+	HeatJPerK float64 `toml:"heat_j_per_k" absent:"0: none"`
+	// temperature at which it throttles, in degrees Celsius
+	ThrottleC float64 `toml:"throttle_c" absent:"0: devices.heat.throttle_c of the scenario"`
+	// temperature at which it recovers
+	RecoverC float64 `toml:"recover_c" absent:"0: devices.heat.recover_c of the scenario"`
+	// its clock while it throttles, as a share
+	ThrottleClock float64 `toml:"throttle_clock" absent:"0: devices.heat.throttle_clock of the scenario"`
 
 	// sigma/mu of a log-normal factor of mean 1 on a device's speed
 	SpeedSpread float64 `toml:"speed_spread"`
@@ -130,7 +128,7 @@ func (cl *Class) validate(c *config.Checker) {
 		switch {
 		case cl.Device != "":
 			c.Require(x >= 0 && x <= most, key, x,
-				fmt.Sprintf("must be positive and at most %g, or 0 for the profile's", most))
+				fmt.Sprintf("must be positive and at most %g", most))
 		default:
 			c.Require(x > 0 && x <= most, key, x,
 				fmt.Sprintf("must be positive and at most %g: a class without a device must set all its values", most))
@@ -152,15 +150,15 @@ func (cl *Class) validate(c *config.Checker) {
 		cl.HeatJPerK, "must be positive and at most 1e+09 with heat_k_per_w, and 0 without")
 	c.OneOf("link", cl.Link, network.ProfileNames()...)
 	link := func(key string, x float64) {
-		c.Require(x >= 0 && x <= 1e9, key, x, "must be positive and at most 1e+09, or 0 for the profile's")
+		c.Require(x >= 0 && x <= 1e9, key, x, "must be positive and at most 1e+09")
 	}
 	link("downlink_mbps", cl.DownlinkMbps)
 	link("uplink_mbps", cl.UplinkMbps)
 	link("rtt_ms", cl.RTTms)
 	c.Require(cl.WireFactor == 0 || cl.WireFactor >= 1 && cl.WireFactor <= 1e6, "wire_factor", cl.WireFactor,
-		"must be in [1, 1e+06], or 0 for the scenario's")
+		"must be in [1, 1e+06]")
 	c.Require(cl.BurstBytes >= 0 && cl.BurstBytes <= 1e15, "burst_bytes", cl.BurstBytes,
-		"must be positive and at most 1e+15, or 0 for the scenario's")
+		"must be positive and at most 1e+15")
 	spread := func(key string, cv float64) { c.Require(cv >= 0 && cv <= 100, key, cv, "must be in [0, 100]") }
 	spread("speed_spread", cl.SpeedSpread)
 	spread("rate_spread", cl.RateSpread)
@@ -179,7 +177,7 @@ func (cl *Class) machine() devices.Profile {
 	c := devices.Config{
 		Profile: cl.Device, ClockGHz: cl.ClockGHz, FlopsPerCycle: cl.FlopsPerCycle,
 		IdleW: cl.IdleW, ComputeW: cl.ComputeW,
-		BatteryConfig: devices.BatteryConfig{BatteryWh: devices.WattHours(cl.BatteryWh)},
+		BatteryConfig: devices.BatteryConfig{BatteryWh: cl.BatteryWh},
 	}
 	return c.Device()
 }

@@ -104,7 +104,7 @@ func parseCSV(name string, source []byte) (*Fleet, error) {
 			if x, err := input.Number(cell); err == nil && !texts[key] {
 				value = x
 			}
-			if input.Missing(cell) && !texts[key] {
+			if cell == "" || input.Missing(cell) && !texts[key] {
 				continue
 			}
 			if err := class.Set(config.Path{key}, config.NewScalar(value, place)); err != nil {

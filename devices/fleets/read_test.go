@@ -51,7 +51,7 @@ clock_ghz = 2
 flops_per_cycle = 3.5
 idle_w = 0.1
 compute_w = 2
-battery_wh = -1
+battery_wh = "mains"
 link = "wifi"
 rtt_ms = 12
 task_overhead_s = 0.5
@@ -63,7 +63,7 @@ compute_jitter = 0.1
 const inCSV = "name,share,device,clock_ghz,flops_per_cycle,idle_w,compute_w,battery_wh,link,rtt_ms, " +
 	"speed_spread,task_overhead_s,step_overhead_s,traffic_s_per_gb,compute_jitter\n" +
 	"old,0.25,phone-2010,,,,,,3g,,0.2,,,,\n" +
-	"7,0.75,,2,3.5,0.1,2,-1,wifi,12,,0.5,0.01,2,0.1\n"
+	"7,0.75,,2,3.5,0.1,2,mains,wifi,12,,0.5,0.01,2,0.1\n"
 
 func TestFormatsAreAlike(t *testing.T) {
 	a := expect.Value(Read(filetest.New(t, "x.toml", inTOML)))(t)

@@ -597,7 +597,7 @@ func TestMethodsAndProtocols(t *testing.T) {
 	}
 	if _, err := Parse("x.toml",
 		[]byte("[run]\nmax_time_s = 9\n[methods.async-mocha]\nprotocol = \"asynchronous\"\n[methods.cocoa]\n"+
-			"[methods.mocha]\nprotocol = \"charged\"\noptions.epochs = 0\n"), nil); err != nil {
+			"[methods.mocha]\nprotocol = \"charged\"\noptions.epochs = \"fill\"\n"), nil); err != nil {
 		t.Errorf("methods that fit their protocols: %v", err)
 	}
 	if _, err := Parse("x.toml",

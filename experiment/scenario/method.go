@@ -14,13 +14,12 @@ import (
 
 // Method is a table [methods.<label>] of a scenario: an algorithm with its options.
 type Method struct {
-	// registered name of the algorithm; default: the label
-	Algorithm string `toml:"algorithm"`
-	// name shown in figures; default: the table's label
-	Label string `toml:"label"`
-	// round protocol of this method; empty: that of [federation], or without one that for which the
-	// method is made
-	Protocol string `toml:"protocol"`
+	// registered name of the algorithm
+	Algorithm string `toml:"algorithm" absent:"\"\": the label"`
+	// name shown in figures
+	Label string `toml:"label" absent:"\"\": the table's label"`
+	// round protocol of this method
+	Protocol string `toml:"protocol" absent:"\"\": that of [federation], or else the method's own"`
 	// settings of this method's runs, over those of the file, of the experiment and of its axes,
 	// such as { "problem.regularizer" = "independent" }; keys are dotted keys in quotes, or nested
 	// tables

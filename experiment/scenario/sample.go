@@ -37,8 +37,8 @@ type sampleTable struct {
 	// seed of the points; it differs from the seeds of runs. The values of a key depend on the
 	// seed, the size and the key's own range
 	Seed uint64 `toml:"seed"`
-	// numbers of the points that run, from 1, such as [3, 7]; empty: all
-	Points []int `toml:"points"`
+	// numbers of the points that run, from 1, such as [3, 7]
+	Points []int `toml:"points" absent:"[]: all"`
 	// by settings key, a range such as { min = 1e-4, max = 1.0, scale = "log" }, or a list of
 	// values with equal probabilities. scale is "linear" (default) or "log". Keys of type integer,
 	// and any key with whole = true, take whole numbers
@@ -583,6 +583,6 @@ type resolvedSample struct {
 	Method string             `toml:"method"`
 	Size   int                `toml:"size"`
 	Seed   uint64             `toml:"seed"`
-	Points []int              `toml:"points"`
+	Points []int              `toml:"points,omitempty"`
 	Ranges config.InlineTable `toml:"ranges"`
 }

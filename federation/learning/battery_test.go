@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"fedsim/algorithms"
-	"fedsim/devices"
 	"fedsim/federation"
 	"fedsim/federation/protocols"
 	"fedsim/results"
 )
 
 // joules gives device batteries of that energy, full.
-func joules(s *Setup, capacity float64) { s.Devices.BatteryWh = devices.WattHours(capacity / 3600) }
+func joules(s *Setup, capacity float64) { s.Devices.BatteryWh = capacity / 3600 }
 
 // When no device is available, a round begins as soon as the first one is.
 func TestDeadlineWaitsForTheFirstToComeBack(t *testing.T) {

@@ -105,8 +105,8 @@ func ValidateMethod(c *config.Checker, f *federation.Config, method *algorithms.
 		fmt.Sprintf("must be %q with fit_work, %s: %s has no setting for the amount of local work", protocols.Deadline,
 			others, method.Name))
 	c.Require(!traits.Groups || needs.Budget, "protocol", f.Protocol,
-		fmt.Sprintf("must be another, or %s have options.epochs = 0: the protocol assigns the local steps",
-			method.Name))
+		fmt.Sprintf("must be another, or %s have options.epochs = %q: the protocol assigns the local steps",
+			method.Name, "fill"))
 	c.Require(!traits.Continuous || method.Asynchronous != algorithms.No, "protocol", f.Protocol,
 		inRounds(method.Name, own))
 	c.Require(!needs.Continuous || traits.Continuous, "protocol", f.Protocol,
@@ -195,7 +195,7 @@ func validateEpochs(c *config.Checker, f *federation.Config, method *algorithms.
 	want := fmt.Sprintf("must be 0 or the option \"epochs\" of %s a whole number of at least 2, not %g: "+
 		"a part of them is at least one", method.Name, epochs)
 	if epochs == 0 {
-		want = fmt.Sprintf("must be 0 for %s, whose option \"epochs\" is 0 or missing", method.Name)
+		want = fmt.Sprintf("must be 0 for %s, whose option \"epochs\" is \"fill\" or missing", method.Name)
 	}
 	c.Require(false, "partial_share", f.PartialShare, want)
 }

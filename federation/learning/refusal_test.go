@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 		{"nothing arrives", "mocha", federation.WaitForAll, func(s *Setup) { s.Network.LossProbability = 1 },
 			`network.loss_probability = 1: must be below 1 under protocol "wait-for-all", which would wait forever`},
 		{"partial work without epochs", "mb-sgd", federation.WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
-			`federation.partial_share = 0.5: must be 0 for mb-sgd, whose option "epochs" is 0 or missing`},
+			`federation.partial_share = 0.5: must be 0 for mb-sgd, whose option "epochs" is "fill" or missing`},
 		{"a part of one epoch", "fedavg", federation.WaitForAll, func(s *Setup) { s.Config.PartialShare = 0.5 },
 			`federation.partial_share = 0.5: must be 0 or the option "epochs" of fedavg a whole number of at least ` +
 				`2, not 1: a part of them is at least one`},
@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 		},
 			`federation.partial_share = 0.5: must be 0 with cost "authors", which gives every device the same time`},
 		{"work of the method under compass", "fedcompass", protocols.Compass, func(s *Setup) { setEpochs(s, 1) },
-			`federation.protocol = "compass": must be another, or fedcompass have options.epochs = 0: ` +
+			`federation.protocol = "compass": must be another, or fedcompass have options.epochs = "fill": ` +
 				`the protocol assigns the local steps`},
 		{"no work but that of the protocol", "fedbuff", protocols.Asynchronous, func(s *Setup) { setEpochs(s, 0) },
 			`federation.protocol = "asynchronous": must be "deadline" with fit_work, "charged" or "compass": ` +

@@ -30,7 +30,7 @@ func TestTies(t *testing.T) {
 			f := start(t, world(t, "mb-sgd", protocols.Deadline, func(s *Setup) {
 				second(t)(s)
 				s.Config.DeadlineS = 1
-				s.Devices.BatteryWh, s.Devices.ChargeW = devices.WattHours(battery), charger
+				s.Devices.BatteryWh, s.Devices.ChargeW = battery, charger
 			}))
 			f.clients.Begin()
 			r := f.runRound()

@@ -25,8 +25,8 @@ type asynchronousOptions struct {
 	// (docs/theory.md#tasks-that-queue). Needs run.mode = "timing"
 	Queue bool `toml:"queue"`
 	// queue: relative probabilities of the clients, which take them in turn: client t has that of t mod
-	// the length of the list; empty: all are equal
-	Routing []float64 `toml:"routing"`
+	// the length of the list
+	Routing []float64 `toml:"routing" absent:"[]: all are equal"`
 }
 
 // Validate reports everything wrong with the options.

@@ -36,26 +36,24 @@ type oortOptions struct {
 	Explore float64 `toml:"explore"`
 	// factor of epsilon from one round to the next
 	ExploreDecay float64 `toml:"explore_decay"`
-	// smallest epsilon; -1: 0.3 by the authors, 0.2 by the paper
-	ExploreMin float64 `toml:"explore_min"`
+	// smallest epsilon
+	ExploreMin float64 `toml:"explore_min" absent:"-1: 0.3 by the authors, 0.2 by the paper"`
 	// exponent of the penalty (T/t)^alpha of clients whose last response took t, longer than the
 	// preferred duration T
 	Alpha float64 `toml:"alpha"`
 	// convention "paper": Delta in seconds, with which T starts and by which it grows when the
-	// utility of the last rounds fell; 0: 5
-	PacerStepS float64 `toml:"pacer_step_s"`
+	// utility of the last rounds fell
+	PacerStepS float64 `toml:"pacer_step_s" absent:"0: 5"`
 	// W, the rounds whose utilities the pacer compares with those of the W rounds before
 	PacerWindow int `toml:"pacer_window"`
-	// quantile of the statistical utilities; larger ones count as this one; -1: 0.9 by the authors,
-	// 0.95 by the paper
-	Clip float64 `toml:"clip"`
+	// quantile of the statistical utilities; larger ones count as this one
+	Clip float64 `toml:"clip" absent:"-1: 0.9 by the authors, 0.95 by the paper"`
 	// exploitation draws among the clients with at least this share of the utility of the last one
-	// of a round that takes the highest, by the authors among ten times as many clients at least;
-	// -1: 0.05 by the authors, 0.95 by the paper
-	Cutoff float64 `toml:"cutoff"`
+	// of a round that takes the highest, by the authors among ten times as many clients at least
+	Cutoff float64 `toml:"cutoff" absent:"-1: 0.05 by the authors, 0.95 by the paper"`
 	// rounds after which a client is left out of exploitation, by the authors one more, and at most
-	// three clients in ten; 0: no limit; -1: no limit by the authors, 10 by the paper
-	Participations int `toml:"participations"`
+	// three clients in ten; "unlimited": never
+	Participations int `toml:"participations" word:"0: unlimited" absent:"-1: unlimited by the authors, 10 by the paper"`
 }
 
 // Validate reports everything wrong with the options.
@@ -64,7 +62,7 @@ func (o *oortOptions) Validate(c *config.Checker) {
 	c.OneOf("losses", o.Losses, "rms", "mean")
 	share := func(key string, x float64) { c.Require(x >= 0 && x <= 1, key, x, "must be in [0, 1]") }
 	orDefault := func(key string, x float64) {
-		c.Require(x == -1 || x >= 0 && x <= 1, key, x, "must be in [0, 1], or -1 for that of the convention")
+		c.Require(x == -1 || x >= 0 && x <= 1, key, x, "must be in [0, 1]")
 	}
 	share("explore", o.Explore)
 	share("explore_decay", o.ExploreDecay)
@@ -75,7 +73,7 @@ func (o *oortOptions) Validate(c *config.Checker) {
 	c.Require(o.PacerStepS >= 0 && o.PacerStepS <= 1e9, "pacer_step_s", o.PacerStepS, "must be in [0, 1e9] seconds")
 	c.Require(o.PacerWindow >= 1 && o.PacerWindow <= 1e6, "pacer_window", o.PacerWindow, "must be in [1, 1e6]")
 	c.Require(o.Participations >= -1 && o.Participations <= 1e9, "participations", o.Participations,
-		"must be in [-1, 1e9]")
+		`must be in [1, 1e9], or "unlimited"`)
 	c.Require(o.PacerStepS == 0 || o.Convention != oortAuthors, "pacer_step_s", o.PacerStepS,
 		"must be left out: convention \""+oortAuthors+"\" does not use it")
 }

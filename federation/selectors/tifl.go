@@ -15,8 +15,8 @@ import (
 type tiflOptions struct {
 	// number of tiers of clients with like response times
 	Tiers int `toml:"tiers"`
-	// probability of each tier, the fastest first; empty: equal ones
-	Probabilities []float64 `toml:"probabilities"`
+	// probability of each tier, the fastest first
+	Probabilities []float64 `toml:"probabilities" absent:"[]: equal ones"`
 	// whether tiers with larger losses become more probable; false: the probabilities stay, and
 	// clients report no losses
 	Adaptive bool `toml:"adaptive"`

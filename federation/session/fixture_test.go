@@ -93,7 +93,7 @@ func run(t testing.TB, s learning.Setup) *learning.Outcome {
 }
 
 func joules(s *learning.Setup, capacity float64) {
-	s.Devices.BatteryWh = devices.WattHours(capacity / 3600)
+	s.Devices.BatteryWh = capacity / 3600
 }
 
 // same compares values bit by bit, so that NaN equals NaN and 0 is not -0.

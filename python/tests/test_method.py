@@ -110,7 +110,7 @@ def test_fedprox_in_a_loop_of_its_own(tmp_path: Path, protocol: str) -> None:
 @pytest.mark.parametrize(
     ("method", "built_in", "settings", "options"),
     [
-        (methods.FedAvg, "fedavg", {"problem.loss": "softmax", **CLASSES}, {"batch": 0}),
+        (methods.FedAvg, "fedavg", {"problem.loss": "softmax", **CLASSES}, {"batch": "all"}),
         (methods.FedAvg, "fedavg", {"problem.loss": "hinge", **CLASSES}, {}),
         (
             methods.FedAvg,

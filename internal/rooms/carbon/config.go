@@ -24,11 +24,10 @@ type Config struct {
 	// files with traces of grid_g_per_kwh by place (docs/time.md#energy-and-carbon), which repeat after their end;
 	// "generated" is an example. Empty: no grams of CO2
 	Grid []string `toml:"grid"`
-	// places of the files: device k is in place k mod n of them; empty: all places, in the order of
-	// the files
-	Places []string `toml:"places"`
+	// places of the files: device k is in place k mod n of them
+	Places []string `toml:"places" absent:"[]: all places, in the order of the files"`
 	// place of the server, with server_w
-	ServerPlace string `toml:"server_place"`
+	ServerPlace string `toml:"server_place" absent:"\"\": none"`
 	// energy of the network between server and devices for 10^9 bytes on the wire, in kWh, at the
 	// place of the device
 	NetworkKWhPerGB float64 `toml:"network_kwh_per_gb" absent:"0: none"`

@@ -51,8 +51,8 @@ type SecureOptions struct {
 
 // MechanismOptions are the options of a mechanism of differential privacy.
 type MechanismOptions struct {
-	// largest Euclidean norm of a client's update; longer ones are scaled to it; 0: no limit
-	Clip float64 `toml:"clip"`
+	// largest Euclidean norm of a client's update; longer ones are scaled to it; "none": no limit
+	Clip float64 `toml:"clip" word:"0: none"`
 	// standard deviation of the noise on the sum of a round, as a multiple of clip. The distributed
 	// mechanism reaches it when the whole cohort responds
 	Noise float64 `toml:"noise_multiplier"`

@@ -17,8 +17,8 @@ import "fedsim/config"
 // 0.
 type AvailabilityConfig struct {
 	// level of unavailability, instead of mean_up_s: "none", "mild", "middle" or "severe"
-	// (docs/time.md#fleets); empty: no level
-	Level string `toml:"level"`
+	// (docs/time.md#fleets)
+	Level string `toml:"level" absent:"\"\": no level"`
 	// mean time in seconds for which a device is available
 	MeanUpS float64 `toml:"mean_up_s" absent:"0: none, availability is not generated"`
 	// mean time in seconds for which a device is unavailable

@@ -54,7 +54,7 @@ class Method:
         a file of Python has the class, or which is linear
     defaults
         options and their default values, in addition to those of base classes: ``step``, ``epochs`` and
-        ``batch`` of the local steps
+        ``batch`` of the local steps, as those of ``fedavg``
     update_flops
         FLOPs of a local step for each value of the model, beside its gradient
     options, seed, clients, rows
@@ -154,7 +154,7 @@ class Local:
         """
         if self.steps == math.inf:
             raise ValueError(
-                "epochs = 0 takes as many rows as the protocol allows: it must limit them"
+                'epochs = "fill" takes as many rows as the protocol allows: it must limit them'
             )
         order, at, left = list(range(self._n)), 0, int(self.steps)
         most = self._options["batch"] or self._n
@@ -290,6 +290,11 @@ class _Served(Learner):
     def start(self) -> None:
         """Open the model and the rows, and start the method."""
         given = self.given
+        for key, word in ("epochs", "fill"), ("batch", "all"):
+            if self.options[key] == 0:
+                raise ValueError(f'options.{key} = 0: write "{word}"')
+            if self.options[key] == word:
+                self.options[key] = 0
         self.method = method = self.of()
         self.server = _open(method.model, given)
         self.value_bytes: int = given["value_bytes"]

@@ -256,7 +256,7 @@ func TestEnergy(t *testing.T) {
 // Powers are known once the fleet of the calibration has others than those assumed, for all classes.
 func TestSetPowers(t *testing.T) {
 	const class = "[[class]]\nname = %q\nshare = 0.5\nclock_ghz = 1\nflops_per_cycle = 1\nidle_w = %g\n" +
-		"compute_w = 2\nbattery_wh = -1\nlink = \"ethernet\"\n"
+		"compute_w = 2\nbattery_wh = \"mains\"\nlink = \"ethernet\"\n"
 	for _, c := range []struct {
 		names [2]string
 		idle  [2]float64
