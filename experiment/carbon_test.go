@@ -62,7 +62,7 @@ func TestGramsOfTwoPlaces(t *testing.T) {
 	clean := gramsOf(t, filepath.Join(dir, "clean"), `energy.places=["clean"]`)
 	dirty := gramsOf(t, filepath.Join(dir, "dirty"), `energy.places=["dirty"]`)
 	plain := gramsOf(t, filepath.Join(dir, "plain"), `energy.grid=[]`, "energy.network_kwh_per_gb=",
-		"energy.server_w=", `energy.server_place=""`, "energy.pue=1")
+		"energy.server_w=", "energy.server_place=", "energy.pue=1")
 	near := func(what string, got, want float64) {
 		t.Helper()
 		expect.That(t, math.Abs(got-want) <= 1e-9*math.Abs(want), "%s: %v, want %v", what, got, want)

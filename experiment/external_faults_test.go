@@ -14,7 +14,7 @@ func outside(options string, keys ...string) string {
 [methods.outside]
 algorithm = "external"
 program.command = %s
-options = { tasks = 5, features = 6, rows_min = 10, rows_max = 30, options = { batch = 0, step = 0.5 }, %s }
+options = { tasks = 5, features = 6, rows_min = 10, rows_max = 30, options = { batch = "all", step = 0.5 }, %s }
 %s
 `, learnerCommand(), options, strings.Join(keys, "\n"))
 }

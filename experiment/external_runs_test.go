@@ -74,7 +74,7 @@ func TestLearnersAreTuned(t *testing.T) {
 	const tune = `
 [[experiment]]
 name = "x"
-sweep = { "methods.outside.options.options.batch" = [0, 5] }
+sweep = { "methods.outside.options.options.batch" = ["all", 5] }
 [experiment.tuning]
 target = { test_error = 0.4 }
 extend = 3
@@ -86,7 +86,7 @@ extend = 3
 		`"options.step" = [0.02, 0.04]
 [experiment.tune.outside]
 "options.options.step" = [0.02, 0.04]`).Replace(tune)
-	source = strings.Replace(source, `sweep = { "methods.outside.options.options.batch" = [0] }`,
+	source = strings.Replace(source, `sweep = { "methods.outside.options.options.batch" = ["all"] }`,
 		`set = { "methods.outside.options.options.batch" = 32, "methods.inside.options.batch" = 32 }`, 1)
 	runs := mustGather(t, parse(t, source, "run.rounds=8", "problem.loss=hinge"), Options{})
 	expect.Must(t, len(runs) == 2 && tunedTo(runs[0]) != "" && len(runs[0].Tuned) == 1,
@@ -97,7 +97,7 @@ extend = 3
 
 	swept := mustGather(t, parse(t, outside(""), "run.rounds=3"), Options{})
 	other := mustGather(t,
-		parse(t, outside("")+"[sweep]\n\"methods.outside.options.options.batch\" = [0, 5]\n", "run.rounds=3"),
+		parse(t, outside("")+"[sweep]\n\"methods.outside.options.options.batch\" = [\"all\", 5]\n", "run.rounds=3"),
 		Options{})
 	if len(other) != 2 || other[0].ModelHash != swept[0].ModelHash || other[1].ModelHash == other[0].ModelHash {
 		t.Errorf("a sweep over an option: %d runs with models %x, %x; alone %x", len(other), other[0].ModelHash,

@@ -346,7 +346,7 @@ func TestModelsInScenarios(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"[devices]\nmodel = \"bet\"\n",
 			`x.toml:2:9: devices.model = "bet": must be one of beat (did you mean "beat"?)`},
-		{"[network]\nmodel = \"\"\nmodel_options.factor = 1\n",
+		{"[network]\nmodel = \"none\"\nmodel_options.factor = 1\n",
 			"x.toml:3:1: network.model_options has no effect without network.model"},
 		{"[network]\nmodel = \"beat\"\n[network.model_options]\nperiod = 3\n",
 			"x.toml:4:1: unknown key network.model_options.period: did you mean period_s?"},
@@ -401,7 +401,7 @@ func TestModelsInTheSchema(t *testing.T) {
 	schema := expect.Value(compiler.Compile("fedsim.json"))(t)
 	for source, takes := range map[string]bool{
 		`{"devices": {"model": "beat", "model_options": {"period_s": 2, "of": "presence"}}}`:                     true,
-		`{"network": {"model": "beat"}, "devices": {"model": ""}}`:                                               true,
+		`{"network": {"model": "beat"}, "devices": {"model": "none"}}`:                                               true,
 		`{"experiment": [{"name": "a", "set": {"network.model": "beat", "network.model_options.period_s": 2}}]}`: true,
 		`{"experiment": [{"name": "a", "set": {"network": {"model": "beat", "model_options": {"period_s": ` +
 			`2}}}}]}`: true,

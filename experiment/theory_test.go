@@ -47,10 +47,11 @@ func randomScenario(seed uint64) string {
 	case 1:
 		coupling = fmt.Sprintf("regularizer = \"independent\"\nlambda = %.3g", strength*between(0.02, 0.1))
 	}
-	federation, epochs := "protocol = \"charged\"\nprotocol_options = { steps_low = 0.1, steps_high = 1.2 }", 0.0
+	federation, epochs := "protocol = \"charged\"\nprotocol_options = { steps_low = 0.1, steps_high = 1.2 }", `"fill"`
 	if s.IntN(3) == 0 {
 		// A clock cycle that some devices miss: transfers take about 50 ms each.
-		federation, epochs = "protocol = \"deadline\"\ndeadline_s = 0.2\nprotocol_options.margin = 0.1", between(0.2, 2)
+		federation = "protocol = \"deadline\"\ndeadline_s = 0.2\nprotocol_options.margin = 0.1"
+		epochs = fmt.Sprintf("%.3g", between(0.2, 2))
 	}
 	return fmt.Sprintf(`
 [problem]
@@ -80,7 +81,7 @@ rounds = 250
 theta_every = 1
 seeds = [1, 2, 3, 4]
 [methods.mocha]
-options.epochs = %.3g
+options.epochs = %s
 `, between(0.3, 2), scaling, one("spectral", "lemma9", "per-task"), []float64{1, 1, between(0.3, 1)}[s.IntN(3)],
 		coupling, seed, 2+s.IntN(6), 2+s.IntN(8), rows, 1+rows*(1+s.IntN(2)), federation, between(0, 0.5),
 		between(0, 0.5), epochs)

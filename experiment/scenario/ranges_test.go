@@ -11,13 +11,14 @@ import (
 
 var (
 	optionsOf   = regexp.MustCompile(`\] of algorithm "([^"]+)"`)
-	statedRange = regexp.MustCompile(`: must be in ([\[(])([^,]+), ([^\])]+)([\])])( seconds|, hours)?$`)
+	statedRange = regexp.MustCompile(`: must be in ([\[(])([^,]+), ([^\])]+)([\])])( seconds|, hours|, or "\w+")?$`)
 	statedLeast = []struct {
 		text     string
 		low      float64
 		lowIsOut bool
 	}{
-		{": must not be negative", 0, false}, {": must be positive", 0, true}, {": must be at least 1", 1, false},
+		{": must not be negative", 0, false}, {": must be positive", 0, true},
+		{`: must be positive, or "all"`, 0, true}, {`: must be positive, or "fill"`, 0, true}, {": must be at least 1", 1, false},
 	}
 )
 
@@ -64,13 +65,14 @@ func TestKeysHaveTheRangesOfTheirErrors(t *testing.T) {
 		for _, field := range section.fields {
 			key := strings.Replace(field.Key, "<label>", "m", 1)
 			same := strings.Join([]string{key, field.Type, field.Default, field.Doc}, "\x00")
-			if field.Type != "integer" && field.Type != "float" || strings.ContainsAny(key, "<[") ||
+			kind, _, _ := strings.Cut(field.Type, ` or "`)
+			if kind != "integer" && kind != "float" || strings.ContainsAny(key, "<[") ||
 				strings.HasPrefix(key, "experiment.") || seen[same] {
 				continue
 			}
 			seen[same] = true
 			keys++
-			if checkRange(t, key, source, field.Type == "integer") {
+			if checkRange(t, key, source, kind == "integer") {
 				ranges++
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fedsim/algorithms"
@@ -109,7 +110,7 @@ func values(prefix string, definitions schema) schema {
 			properties[key] = reference(f.Key)
 			definitions[f.Key] = several(schema{"$ref": "#" + pointer(f.Key)})
 		default:
-			name := strings.ReplaceAll(f.Type, " ", "-")
+			name := strings.NewReplacer(" ", "-", `"`, "").Replace(f.Type)
 			definitions[name] = several(typeSchema(f.Type), reference("range"))
 			keys[name] = append(keys[name], regexp.QuoteMeta(key))
 		}
@@ -353,6 +354,9 @@ func below(fields []config.Field, prefix string) []config.Field {
 func typeSchema(name string) schema {
 	if one, others, ok := strings.Cut(name, " or "); ok {
 		return schema{"anyOf": []any{typeSchema(one), typeSchema(others)}}
+	}
+	if word, err := strconv.Unquote(name); err == nil {
+		return schema{"const": word}
 	}
 	if values, ok := strings.CutPrefix(name, "table of "); ok {
 		return schema{"type": "object", "additionalProperties": typeSchema(singular(values))}

@@ -58,10 +58,13 @@ func tunable(grid []axis, algorithm string) []Tunable {
 			fields = tunableFields()
 		}
 		at := slices.IndexFunc(fields, func(f config.Field) bool { return f.Key == key })
-		if at < 0 || fields[at].Type != "integer" && fields[at].Type != "float" || len(grid[i].points) == 1 {
+		if at < 0 || len(grid[i].points) == 1 {
 			continue
 		}
-		options[i].Integer = fields[at].Type == "integer"
+		kind, _, _ := strings.Cut(fields[at].Type, ` or "`)
+		if options[i].Integer = kind == "integer"; !options[i].Integer && kind != "float" {
+			continue
+		}
 		options[i].Values, options[i].labels = grid[i].numbers(), grid[i].labels()
 	}
 	return options

@@ -148,7 +148,7 @@ func personalForm() []string {
 
 func small(more ...string) []string {
 	return append([]string{
-		`data.preset=""`, "data.synthetic.clients=8", "data.synthetic.features=10", "data.synthetic.clusters=2",
+		"data.preset=", "data.synthetic.clients=8", "data.synthetic.features=10", "data.synthetic.clusters=2",
 		"data.synthetic.factors=5", "problem.optimum.gap=1e-2", "run.seeds=[1]",
 	}, more...)
 }

@@ -14,7 +14,7 @@ const drawn = 20
 
 // noWaiting are the settings without polls, launches and cold starts.
 var noWaiting = []string{
-	"overhead.runtime=''", "overhead.client_poll_s=0", "overhead.server_poll_s=0", "overhead.launch_poll_s=0",
+	"overhead.runtime=none", "overhead.client_poll_s=0", "overhead.server_poll_s=0", "overhead.launch_poll_s=0",
 	"overhead.launch_s=0", "overhead.launch_gflop=0", "overhead.cold_start_s=0",
 }
 

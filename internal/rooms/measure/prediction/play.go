@@ -100,7 +100,7 @@ func (sy *System) setup(ctx context.Context, run *attemptlog.Run, names []string
 	// The log replaces the settings of the method.
 	logged := slices.DeleteFunc(run.Overrides(), func(s string) bool { return strings.HasPrefix(s, "methods.") })
 	set := slices.Concat(plain, logged, sy.Set, []string{
-		fmt.Sprintf("data.external.clients=%d", len(names)), "data.external.rows=1", "fleet.assignment=[]",
+		fmt.Sprintf("data.external.clients=%d", len(names)), "data.external.rows=1", "fleet.assignment=",
 	})
 	if sy.Gap > 0 {
 		set = append(set, "federation.server_gflops=1")
