@@ -142,7 +142,7 @@ func (cfg *Config) Validate(c *config.Checker) {
 // Validate reports all errors in the table.
 func (b *BatteryConfig) Validate(c *config.Checker) {
 	c.Require(b.BatteryWh >= 0 && b.BatteryWh <= 1e9 || b.BatteryWh == Mains, "wh", b.BatteryWh,
-		"must be positive and at most 1e+09, or \"mains\"")
+		`must be in (0, 1e9], or "mains"`)
 	share := b.InitialCharge >= 0 && b.InitialCharge <= 1
 	c.Require(share, "start", b.InitialCharge, "must be in [0, 1]")
 	if share {

@@ -51,7 +51,7 @@ func TestInvalidDevices(t *testing.T) {
 			[]string{`devices.profile = "phone-2071": must be one of phone-2010, phone-2017, phone-2020, ` +
 				`raspberry-pi-4 (did you mean "phone-2017"?)`}},
 		{func(d *Config) { d.BatteryWh = -2 },
-			[]string{"devices.battery.wh = -2: must be positive and at most 1e+09, or \"mains\""}},
+			[]string{"devices.battery.wh = -2: must be in (0, 1e9], or \"mains\""}},
 		{func(d *Config) { d.Spread = "lognormal" },
 			[]string{`devices.speed_distribution = "lognormal": must be one of log-normal, ` +
 				`uniform (did you mean "log-normal"?)`}},

@@ -401,7 +401,7 @@ func TestModelsInTheSchema(t *testing.T) {
 	schema := expect.Value(compiler.Compile("fedsim.json"))(t)
 	for source, takes := range map[string]bool{
 		`{"devices": {"model": "beat", "model_options": {"period_s": 2, "of": "presence"}}}`:                     true,
-		`{"network": {"model": "beat"}, "devices": {"model": "none"}}`:                                               true,
+		`{"network": {"model": "beat"}, "devices": {"model": "none"}}`:                                           true,
 		`{"experiment": [{"name": "a", "set": {"network.model": "beat", "network.model_options.period_s": 2}}]}`: true,
 		`{"experiment": [{"name": "a", "set": {"network": {"model": "beat", "model_options": {"period_s": ` +
 			`2}}}}]}`: true,

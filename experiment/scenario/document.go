@@ -33,8 +33,8 @@ type experimentTable struct {
 	Name string `toml:"name"`
 	// what the experiment compares; below its tables and figures
 	Description string `toml:"description"`
-	// labels of the methods that run, in this order
-	Methods []string `toml:"methods" absent:"[]: all, in the order of the file"`
+	// labels of the methods that run, in this order; default: all, in the order of the file
+	Methods []string `toml:"methods"`
 	// settings of this experiment, over those of the file; keys are dotted keys in quotes, or
 	// nested tables
 	Set *config.Node `toml:"set"`

@@ -105,7 +105,8 @@ func TestErrors(t *testing.T) {
 		{"private mean by rows", "[privacy]\nmechanism = \"central\"\n[methods.fedavg]\n", nil,
 			`x.toml:2:13: privacy.mechanism = "central": must be "none" unless fedavg has options.weights = "equal": ` +
 				`every update counts the same`},
-		{"noise without a clip", "[privacy]\nmechanism = \"central\"\nmechanism_options.clip = 0\n" + fedavgEqual, nil,
+		{"noise without a clip",
+			"[privacy]\nmechanism = \"central\"\nmechanism_options.clip = \"none\"\n" + fedavgEqual, nil,
 			"x.toml:3:26: privacy.mechanism_options.clip = 0: must be positive, or " +
 				"noise_multiplier 0: the noise is a multiple of it"},
 		{"odd neighbors", "[privacy]\nsecure_aggregation = \"secagg+\"\nsecure_aggregation_options.neighbors = 3\n" +
@@ -275,7 +276,7 @@ x.toml:8:8: data.skew = "yes": must be an integer`},
 		{"label of a method", "[methods.\"a b\"]\nalgorithm = \"mocha\"\n", nil,
 			"x.toml:1:1: methods.\"a b\": a method's label must consist of…"},
 		{"option out of range", "[methods.mocha]\noptions = { epochs = -1 }\n", nil,
-			"x.toml:2:22: methods.mocha.options.epochs = -1: must be in [0, 1e6]"},
+			"x.toml:2:22: methods.mocha.options.epochs = -1: must be in (0, 1e6], or \"fill\""},
 		{"protocol of a method", "[methods.mocha]\nprotocol = \"dedline\"\n", nil,
 			"x.toml:2:12: methods.mocha.protocol = \"dedline\": must be one of asynchronous, charged, compass, " +
 				"deadline, first, hedged, wait-for-all (did you mean \"deadline\"?)"},
@@ -567,7 +568,7 @@ func TestMethodsAndProtocols(t *testing.T) {
 		{"no rounds", "[methods.mocha]\nprotocol = \"asynchronous\"\n",
 			`x.toml:2:12: federation.protocol = "asynchronous": must be another…`},
 		{"no work, one of several",
-			"[methods.mocha]\n[[experiment]]\nname = \"e\"\nsweep = { \"methods.mocha.options.epochs\" = [1, 0] }\n" +
+			"[methods.mocha]\n[[experiment]]\nname = \"e\"\nsweep = { \"methods.mocha.options.epochs\" = [1, \"fill\"] }\n" +
 				"[federation]\nprotocol = \"wait-for-all\"\n",
 			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work…`},
 		{"a dual method and softmax", "[methods.mocha]\n[problem]\nloss = \"softmax\"\n",

@@ -111,7 +111,7 @@ var someKeys = []key{
 	{"data.synthetic.noise", []string{"0.25", "0.125"}},
 	{"methods.mocha.options.epochs", []string{"1", "2.5", "10"}},
 	{"methods.other.label", []string{`"a \"b\""`, `"Ωmega / 2"`}},
-	{"methods.mocha.protocol", []string{`""`, `"charged"`}},
+	{"methods.mocha.protocol", []string{`"wait-for-all"`, `"charged"`}},
 }
 
 // scenarioText draws a valid scenario: every key belongs to one part of every

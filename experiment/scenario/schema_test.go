@@ -60,7 +60,7 @@ func TestSchemaTakes(t *testing.T) {
 		"an integer for a number":    "[problem]\nlambda = 1\n" + mocha,
 		"an algorithm under a label": "[methods.mine]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
 		"a label that is another's":  "[methods.mocha]\nalgorithm = \"cocoa\"\noptions.theta = 0.5\n",
-		"an empty name for none":     "[data]\npreset = \"\"\n[methods.mocha]\nprotocol = \"\"\n",
+		"a word for none":            "[fleet]\nname = \"none\"\n[methods.fedavg]\noptions.batch = \"all\"\n",
 		"settings in nested tables": mocha +
 			"[[experiment]]\nname = \"a\"\n[experiment.set]\nrun.rounds = 2\ndata.synthetic = { clients = 4 }\n",
 		"settings in dotted keys": mocha + "[[experiment]]\nname = \"a\"\nset = { \"run.rounds\" = 2, " +

@@ -53,7 +53,7 @@ type oortOptions struct {
 	Cutoff float64 `toml:"cutoff" absent:"-1: 0.05 by the authors, 0.95 by the paper"`
 	// rounds after which a client is left out of exploitation, by the authors one more, and at most
 	// three clients in ten; "unlimited": never
-	Participations int `toml:"participations" word:"0: unlimited" absent:"-1: unlimited by the authors, 10 by the paper"`
+	Participations int `toml:"participations" word:"0: unlimited" absent:"-1: by the paper 10, else unlimited"`
 }
 
 // Validate reports everything wrong with the options.
