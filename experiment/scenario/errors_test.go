@@ -568,7 +568,8 @@ func TestMethodsAndProtocols(t *testing.T) {
 		{"no rounds", "[methods.mocha]\nprotocol = \"asynchronous\"\n",
 			`x.toml:2:12: federation.protocol = "asynchronous": must be another…`},
 		{"no work, one of several",
-			"[methods.mocha]\n[[experiment]]\nname = \"e\"\nsweep = { \"methods.mocha.options.epochs\" = [1, \"fill\"] }\n" +
+			"[methods.mocha]\n[[experiment]]\nname = \"e\"\n" +
+				"sweep = { \"methods.mocha.options.epochs\" = [1, \"fill\"] }\n" +
 				"[federation]\nprotocol = \"wait-for-all\"\n",
 			`x.toml:6:12: federation.protocol = "wait-for-all": must be "deadline" with fit_work…`},
 		{"a dual method and softmax", "[methods.mocha]\n[problem]\nloss = \"softmax\"\n",
