@@ -100,3 +100,11 @@ func TestDescribeMissing(t *testing.T) {
 		}
 	}
 }
+
+func TestDescribeNothing(t *testing.T) {
+	d := Describe(&Set{Features: 3})
+	if d.Tasks != 0 || d.RowsDeviation != 0 || !math.IsNaN(d.PositiveShare) || !math.IsNaN(d.RowsMean) ||
+		d.ZeroFeatures != 0 {
+		t.Errorf("%+v", d)
+	}
+}

@@ -545,3 +545,17 @@ func TestAddRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestReserved(t *testing.T) {
+	for _, name := range []string{"run", "seed", "round", "time_s", "status", "wall_s", "total_flops", "rounds_to_x",
+		"bytes_to_x", "tuned:x", "p_max", "theta_max"} {
+		if !Reserved(name) {
+			t.Errorf("%s is a column", name)
+		}
+	}
+	for _, name := range []string{"network", "faults.drop_probability", "variability"} {
+		if Reserved(name) {
+			t.Errorf("%s is no column", name)
+		}
+	}
+}

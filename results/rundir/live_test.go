@@ -500,3 +500,14 @@ func FuzzLog(f *testing.F) {
 		}
 	})
 }
+
+func TestStatOfOtherDirectories(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	filetest.Write(t, file, "")
+	for _, path := range []string{dir, file} {
+		if _, err := Stat(path); !errors.Is(err, ErrForeign) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
