@@ -27,7 +27,7 @@ func timeoutNote(run *scenario.RunSpec, f *learning.Federation) string {
 		_, down, up := f.Usual(client)
 		for way, bytes := range [...]float64{network.Down: down, network.Up: up} {
 			length := c.Links().Expected(network.Direction(way), client, bytes).Seconds()
-			given[way] += jitter.Above(connection/length) * each
+			given[way] += float64(jitter.Above(connection/length) * each)
 		}
 		if f.UsualResponse(client).Seconds() > answer {
 			late += each

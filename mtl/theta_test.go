@@ -235,3 +235,28 @@ func TestThetaIsBelowItsCertificate(t *testing.T) {
 		}
 	}
 }
+
+func TestThetaDecreasesWithSteps(t *testing.T) {
+	for _, loss := range ScoreLosses() {
+		for _, curvature := range []float64{0.1, 3, 60} {
+			p := lossProblem(t, loss, Mean, 7, 8, 30, 30)
+			w := randomRow(3, 8)
+			u := append([]float64(nil), w...)
+			before, b := make([]float64, 30), make([]float64, 30)
+			var order Order
+			order.Reset(30, rng.New(1, rng.Solve, 0, 0))
+			last := 1.0
+			got := p.Subproblem(0, curvature).Theta(before, b, w)
+			expect.Must(t, got == 1, "%s: theta without a step = %g, want 1", loss, got)
+			for pass := range 20 {
+				p.Subproblem(0, curvature).SDCA(b, u, &order, 10)
+				theta := p.Subproblem(0, curvature).Theta(before, b, w)
+				// The minimizer is known to a 1e-10th of the denominator.
+				expect.Must(t, theta <= last+1e-9 && theta >= 0,
+					"%s, curvature %g: theta rose from %g to %g in pass %d", loss, curvature, last, theta, pass)
+				last = theta
+			}
+			expect.That(t, last <= 0.9, "%s, curvature %g: theta is still %g", loss, curvature, last)
+		}
+	}
+}

@@ -117,3 +117,38 @@ func TestSharedTasksAreTheSameProblem(t *testing.T) {
 		expect.That(t, v.Gap <= 1e-4*v.Primal, "%s: a gap of %g at P = %g after 600 rounds", name, v.Gap, v.Primal)
 	}
 }
+
+// Aggregation with gamma: alpha and V go a share gamma of the way (Algorithm 1
+// with eq. sigmaPrimeSafeDefinition), and for one device with gamma = 1/2 the
+// result of a solve is half of that with sigma' = 1/2.
+func TestGammaScalesUpdates(t *testing.T) {
+	half := func(c *mtl.Config) { untied(c); c.Gamma = 0.5 }
+	p, c := randomProblem(t, half, nil, 6, 25, 10)
+	a := startDual(t, "mocha", p, c, nil)
+	for h := range 20 {
+		before := snapshot(a)
+		a.Begin()
+		for k := range p.Clients() {
+			// sigma' = gamma for a task on its own device.
+			got, want := a.Curvature(k), 0.5*c.Diag(k)
+			expect.Must(t, near(got, want, 1e-14), "curvature %g, want %g", got, want)
+			a.Solve(request(k, h, algorithms.NoLimit, 0))
+		}
+		a.Commit(0, 1)
+		a.Discard(1)
+		for i, x := range a.Duals.Alpha[0] {
+			if want := (before.duals[0][i] + a.Next[0][i]) / 2; !near(x, want, 1e-15) {
+				t.Fatalf("round %d: alpha_0[%d] = %g, want half way from %g to %g", h, i, x, before.duals[0][i],
+					a.Next[0][i])
+			}
+		}
+		for j := range p.Features {
+			if want := before.v[j] + a.Delta.Row(0)[j]/2; !near(a.Duals.V.Row(0)[j], want, 1e-14) {
+				t.Fatalf("round %d: v_0[%d] = %g, want %g", h, j, a.Duals.V.Row(0)[j], want)
+			}
+		}
+		a.End()
+		err := same(shown{duals: snapshot(a).duals[1:]}, shown{duals: before.duals[1:]})
+		expect.Must(t, err == nil, "round %d: device 1 was discarded: %v", h, err)
+	}
+}

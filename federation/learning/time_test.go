@@ -1,6 +1,7 @@
 package learning
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -138,5 +139,48 @@ func TestRoundTakesAsLongAsTheSlowestDevice(t *testing.T) {
 				t.Error("a round took no time")
 			}
 		})
+	}
+}
+
+// A device's controller subtracts the downlink and the expected uplink, longer by the
+// margin, from the clock cycle.
+func TestControllerFillsTheClockCycle(t *testing.T) {
+	for _, method := range []string{"mocha", "mb-sdca", "mb-sgd"} {
+		for _, margin := range []float64{0, 0.5} {
+			t.Run(fmt.Sprintf("%s/%g", method, margin), func(t *testing.T) {
+				f := start(t, world(t, method, protocols.Deadline, func(s *Setup) {
+					different(s)
+					s.Config.DeadlineS, s.Config.Margin = 2, margin
+				}))
+				f.clients.Begin()
+				flops := f.work.StepFLOPs
+				for h := range 5 {
+					r := f.runRound()
+					if r.Participants != f.setup.Clients || r.Late != 0 {
+						t.Errorf("round %d: %d took part, %d were late: without jitter everyone is in time", h,
+							r.Participants, r.Late)
+					}
+					for k := range f.setup.Clients {
+						received := float64(message)
+						if method == "scaffold" { // the server's control variate
+							received += 8 * features
+						}
+						down := 0.015 + 8*received/1e6/f.clients.Links().Mbps(network.Down, k)
+						sent := float64(message + 8*(f.workOf(k).Values-features)) // async-mocha and scaffold send more
+						up := 0.015 + 8*sent/1e6/f.clients.Links().Mbps(network.Up, k)
+						left := 2 - down - (1+margin)*up
+						// The clock's resolution may decide at the very edge.
+						low := int(math.Floor((left - 3*nanosecond) * f.clients.Fleet().Rate(k) / flops))
+						high := int(math.Floor((left + 3*nanosecond) * f.clients.Fleet().Rate(k) / flops))
+						if got := int(f.budget(k)); got < low || got > high || got == 0 {
+							t.Errorf("round %d: device %d may take %d steps, want %d", h, k, got, low)
+						}
+						if method == "mocha" && f.workOf(k).Steps != int(f.budget(k)) {
+							t.Errorf("round %d: device %d took %d steps of %d", h, k, f.workOf(k).Steps, f.budget(k))
+						}
+					}
+				}
+			})
+		}
 	}
 }

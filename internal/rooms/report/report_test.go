@@ -179,8 +179,8 @@ func TestRead(t *testing.T) {
 	expect.NoError(t, Write(&page, r))
 	// What the page has without a script.
 	for want, n := range map[string]int{
-		"<section id=\"results\"": 1, "<caption>e: how the runs ended": 1,
-		"<caption>e: errors at the end": 1, ">faults.drop_probability = 0.5</th></tr>": 2, " · 90.0 s</p>": 1,
+		"<section id=\"results\"": 1, "<caption>e: how the runs ended": 2,
+		"<caption>e: errors at the end": 1, ">faults.drop_probability = 0.5</th></tr>": 3, " · 90.0 s</p>": 1,
 		"complete · 8 of 8 runs · ": 1, r.Made.ResultHash.String(): 3, // in the claim, too
 		"<th scope=\"row\">e/slow/faults.drop_probability=0.5/seed=2</th>": 1,
 		"data-chart=\"curves\"": 1,
