@@ -294,6 +294,19 @@ def test_an_interrupted_method_resumes(tmp_path: Path, method: Any, settings: An
 
 
 @pytest.mark.usefixtures("fedsim", "importable")
+def test_zero_has_a_word(tmp_path: Path) -> None:
+    with pytest.raises(ExternalError, match=r'options.batch = 0: write "all"'):
+        pyfedsim.run(
+            SCENARIO,
+            method={"python": methods.FedAvg},
+            set={"methods.python.options.batch": 0},
+            out=tmp_path / "run",
+            progress=False,
+            allow_external=True,
+        )
+
+
+@pytest.mark.usefixtures("fedsim", "importable")
 @pytest.mark.parametrize(
     ("settings", "key"),
     [

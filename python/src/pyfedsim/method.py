@@ -286,15 +286,11 @@ class _Served(Learner):
     """A learner that runs a method."""
 
     of: ClassVar[type[Method]]
+    _words: ClassVar[Mapping[str, str]] = {"epochs": "fill", "batch": "all"}  # for 0 in options
 
     def start(self) -> None:
         """Open the model and the rows, and start the method."""
         given = self.given
-        for key, word in ("epochs", "fill"), ("batch", "all"):
-            if self.options[key] == 0:
-                raise ValueError(f'options.{key} = 0: write "{word}"')
-            if self.options[key] == word:
-                self.options[key] = 0
         self.method = method = self.of()
         self.server = _open(method.model, given)
         self.value_bytes: int = given["value_bytes"]

@@ -28,14 +28,18 @@ def merge_options(learner: type[Learner], given: Mapping[str, Any]) -> dict[str,
     options: dict[str, Any] = {}
     for base in reversed(learner.__mro__):
         options.update(vars(base).get("defaults", {}))
+    words = getattr(learner, "_words", {})
     for key, value in given.items():
         if key not in options:
             has = ", ".join(sorted(options)) or "none"
             raise ValueError(f'option "{key}" is unknown: the learner has {has}')
+        if key in words and value == 0:
+            raise ValueError(f'options.{key} = 0: write "{words[key]}"')
         default = options[key]
-        number = isinstance(default, float) and type(value) is int
-        if default is not None and type(value) is not type(default) and not number:
+        taken = 0 if key in words and value == words[key] else value
+        number = isinstance(default, float) and type(taken) is int
+        if default is not None and type(taken) is not type(default) and not number:
             kind = type(default).__name__
             raise ValueError(f'option "{key}" = {value!r} must be of type {kind}')
-        options[key] = float(value) if number else value
+        options[key] = float(taken) if number else taken
     return options
