@@ -34,7 +34,8 @@ type Workload struct {
 	Unsent  int // values of the vectors of a message, either way, that do not travel; with Up down alone
 	Kept    int // vectors as large as a model that stay for each client after its response, at most
 	Working int // those of a client at work, beside its message
-	// vectors as large as a model that the server has, 0: two for each in a message; those of Kept that are there
+	// vectors as large as a model that the server stores, and those of Kept that it stores for each client; 0: two for
+	// each vector in a message
 	Stored, StoredEach int
 
 	Epochs float64 // passes over its rows that a device makes in a round; 0: the method has no such number

@@ -198,8 +198,8 @@ func (c *Clients) proceed(client int) {
 	d.next = c.engine.Schedule(start.Add(left), kind, client).Seq()
 }
 
-// drawChannel draws the transfer of a client, which begins now, anew with the latency and the losses that its link has
-// now: by the same random numbers.
+// drawChannel draws the transfer that a client begins now again, by the same random numbers, with the present latency
+// and losses of its link.
 func (c *Clients) drawChannel(client int) {
 	d := c.at(client)
 	way := d.phase.way()

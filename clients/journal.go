@@ -20,7 +20,7 @@ type Entry struct {
 	// Overhead is, of a Span of computing, the share of its time that is not that of FLOPs at the
 	// device's rate, in [0, 1].
 	Overhead float64
-	// Throttled is, of a Span of computing, how long its machine kept it below its usual speed since From.
+	// Throttled is how much of a Span of computing was below the usual speed, by the machine of the device.
 	Throttled engine.Time
 	// Shared is, of a Span of a transfer that is not cut, how much longer it took than it would have with
 	// no other transfer on shared links, at the rates that its own link had.

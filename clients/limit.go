@@ -19,13 +19,17 @@ func newLimits(s *Setup, p *population, clock *engine.Engine) *limits {
 	return &limits{clock: clock, each: roster.NewColumn[uint32](p.roster, nil), after: s.AnswerTimeout}
 }
 
-// limit returns when the server gives up a try that begins now, whose response is due at an instant.
+// limit schedules the end of a try that begins now, and returns the instant until which the server waits: that end, or
+// when the response is due if nobody gives the try up.
 func (c *Clients) limit(client int, due engine.Time) engine.Time {
 	l := c.limits
-	if l == nil || !c.listener.Needed(client) {
+	if l == nil {
 		return due
 	}
 	l.clock.CancelSeq(client, *l.each.At(client))
+	if !c.listener.Needed(client) {
+		return due
+	}
 	at := c.Now().Add(l.after)
 	*l.each.At(client) = l.clock.Schedule(at, EventTimer, client).Seq()
 	return at

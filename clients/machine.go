@@ -107,8 +107,8 @@ func (c *cursor) change(use devices.Use, at engine.Time) {
 	c.look()
 }
 
-// works returns how many seconds of work at the speed without machines a device does in so many seconds from an
-// instant on.
+// works returns the work that a device does within some seconds after an instant, in seconds at the speed without
+// machines.
 func (c *cursor) works(at engine.Time, seconds float64) (work float64) {
 	for {
 		c.advance(at)

@@ -40,8 +40,8 @@ func (j *throttling) Note(e Entry) {
 	}
 }
 
-// attempts runs attempts of so many GFLOP that begin at instants, and returns when each has ended, the joules until the
-// last end, and what it has done. Each minute the spans are cut.
+// attempts runs attempts of some GFLOP that begin at instants. It returns the end of each, the joules until the last
+// end, and the journal. Each minute the spans are cut.
 func attempts(t *testing.T, s Setup, gflop, at []float64) (ends []float64, joules float64, j *throttling, c *Clients) {
 	j = &throttling{}
 	s.Journal = j

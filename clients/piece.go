@@ -7,7 +7,7 @@ import (
 )
 
 // piece is the stretch of a transfer during which its link keeps its rate. In a cell of airtime each is a
-// flow of its own.
+// separate flow.
 type piece struct {
 	mbps   float64     // of the link, which jitter has divided; 0: an outage, or no piece has begun
 	left   float64     // bytes of the message that were left when it began

@@ -80,7 +80,7 @@ func (t *timeouts) begin(client int, delay engine.Time, moves bool) {
 	t.schedule(client, c)
 }
 
-// change tells that a client moves bytes from now on, or none: its rate has changed, or it is unavailable.
+// change records that a client moves bytes from now on, or none, after a change of its rate or its availability.
 func (t *timeouts) change(client int, moves bool) {
 	if t == nil {
 		return
@@ -98,7 +98,7 @@ func (t *timeouts) change(client int, moves bool) {
 	t.schedule(client, c)
 }
 
-// watchCapacity tells which connections move bytes after a change of capacities.
+// watchCapacity updates which connections move bytes after a change of capacities.
 func (c *Clients) watchCapacity() {
 	if c.timeouts == nil {
 		return

@@ -31,7 +31,7 @@ type upload struct {
 	latencyS float64
 	beginS   float64
 	presence staircase // empty: always available
-	cell     bool      // the rates are what is left of a cell, and not those of the link
+	cell     bool      // the rates are those of a cell, not of the link
 }
 
 // run returns when the uplink is over, whether it arrives, the bytes that were sent, and the number of connections.

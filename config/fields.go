@@ -201,7 +201,7 @@ func structFields(t reflect.Type) []*structField {
 	return fields
 }
 
-// standIn returns the value, as TOML, and what it stands for, of a tag such as `absent:"-1: the profile's"`.
+// standIn returns the value, as TOML, and its meaning, of a tag such as `absent:"-1: the profile's"`.
 func standIn(f reflect.StructField, tag string) (value, meaning string) {
 	value, meaning, ok := strings.Cut(f.Tag.Get(tag), ": ")
 	if ok {

@@ -104,7 +104,7 @@ type Config struct {
 	// clients and rows of data that a learner or the program of an external model has
 	External ExternalConfig `toml:"external"`
 
-	// Holds is what a device holds of its method; nothing without MemoryMB.
+	// Holds is the memory that the method takes on a device, at most; unused without MemoryMB.
 	Holds Holding `toml:"-"`
 
 	// Folds, if it is not 0, makes fold number Fold of so many of the training rows, see [Fold], the validation rows.
