@@ -11,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
+	"fedsim/internal/rooms/explain"
 	"fedsim/mtl"
 )
 
@@ -103,11 +104,9 @@ func (c *check) start(run *scenario.RunSpec) error {
 	if fed.DeadlineS == 0 && fed.AnswerTimeoutS == 0 && !s.Network.TimesOut() || about.Work.Steps == nil {
 		return nil
 	}
-	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, c.pool
-	setup.Schedule = learning.Schedule{Outer: 1, Rounds: 1, EvalEvery: 1}
-	f, err := learning.New(*setup)
-	if err == nil && !c.noted {
-		c.note = timeoutNote(run, f)
+	f, err := c.timed(run, setup, factory)
+	if err == nil && !c.noted && (fed.AnswerTimeoutS > 0 || s.Network.TimesOut()) {
+		c.note = explain.NewBefore(run, f, nil).Note()
 		c.noted = c.note != ""
 	}
 	if problem, ok := errors.AsType[config.Problem](err); ok &&
@@ -116,6 +115,45 @@ func (c *check) start(run *scenario.RunSpec) error {
 		return fmt.Errorf("run %s: %w", run.ID, problem)
 	}
 	return nil
+}
+
+// timed returns the federation of a run that learns nothing.
+func (c *check) timed(run *scenario.RunSpec, setup *learning.Setup, factory algorithms.Factory) (*learning.Federation,
+	error) {
+	setup.Factory, setup.Options, setup.Pool = factory.Timed(), run.Options, c.pool
+	setup.Schedule = learning.Schedule{Outer: 1, Rounds: 1, EvalEvery: 1}
+	return learning.New(*setup)
+}
+
+// Before returns how the first tries of the runs of experiments end, each with its first seed. It reads data for the
+// sizes of its clients.
+func Before(ctx context.Context, experiments []scenario.Experiment) (list []*explain.Before, err error) {
+	c := check{grouping: grouping{runner: newRunner(ctx, nil, Options{}, mostRecorded)}}
+	for job := range scenario.Jobs(experiments) {
+		run := job.Candidates[0].WithSeed(job.Seeds[0])
+		factory, known := algorithms.Lookup(run.Algorithm)
+		if !known {
+			return nil, fmt.Errorf("run %s: another program drives it, and decides what a try is", run.ID)
+		}
+		sized, err := c.prepare.sizesOf(&run.Settings)
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", run.ID, err)
+		}
+		setup, err := c.prepare.server(&run, sized)
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", run.ID, err)
+		}
+		f, err := c.timed(&run, setup, factory)
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", run.ID, err)
+		}
+		var names []string
+		if sized.about != nil && sized.about.Clients != nil {
+			names = sized.about.Clients.Names
+		}
+		list = append(list, explain.NewBefore(&run, f, names))
+	}
+	return list, nil
 }
 
 // clientsOf returns what does not go with the clients of a run, and their number.

@@ -154,20 +154,34 @@ const authorUnit = 1e-3
 // mostChecked is the most devices that CheckDeadline looks at.
 const mostChecked = clients.MaxClients / 16
 
+// Cutoff says when the response to a first try comes too late.
+type Cutoff struct {
+	Seconds float64 // after the server's message; 0: never
+	Key     string  // that says so
+	Fits    bool    // clients do as much work as fits before it
+	Margin  float64 // share by which they take their uplink to be longer, then
+}
+
+// Cutoff returns when the response to a first try comes too late.
+func (s *Server) Cutoff() (c Cutoff) {
+	cfg := &s.setup.Config
+	if cfg.Quantile == 0 && cfg.uses("deadline_s") && (s.traits.FitsWork || !s.traits.Late) { // not taken in any round
+		c.Seconds, c.Key = cfg.DeadlineS, "federation.deadline_s"
+	}
+	runtime := s.setup.Network.InForce() // if it polls, a response that lies at the server is in time
+	if t := cfg.AnswerTimeoutS; t > 0 && !runtime.Polls() && (c.Seconds == 0 || t < c.Seconds) {
+		c.Seconds, c.Key = t, "federation.protocol_options.answer_timeout_s"
+	}
+	c.Fits, c.Margin = s.traits.FitsWork, cfg.Margin
+	return c
+}
+
 // CheckDeadline reports a deadline or answer timeout that no device can ever meet: every round would end
 // without a response. It uses lower bounds of response times, so it never refuses a
 // deadline that a device can meet. No message is smaller than leastBytes.
 func (s *Server) CheckDeadline(leastBytes float64) error {
-	cfg := &s.setup.Config
-	key, limit := "federation.deadline_s", cfg.DeadlineS
-	if cfg.Quantile > 0 || !cfg.uses("deadline_s") || !s.traits.FitsWork && s.traits.Late { // taken in any round
-		limit = 0
-	}
-	runtime := s.setup.Network.InForce() // if it polls, a response that lies at the server is in time
-	if t := cfg.AnswerTimeoutS; t > 0 && !runtime.Polls() && (limit == 0 || t < limit) {
-		key, limit = "federation.protocol_options.answer_timeout_s", t
-	}
-	if limit == 0 {
+	cutoff := s.Cutoff()
+	if cutoff.Seconds == 0 {
 		return nil
 	}
 	shortest := engine.Never
@@ -176,7 +190,7 @@ func (s *Server) CheckDeadline(leastBytes float64) error {
 			continue
 		}
 		response := s.estimates.shortest(client, leastBytes)
-		if response <= engine.FromSeconds(limit) {
+		if response <= engine.FromSeconds(cutoff.Seconds) {
 			return nil
 		}
 		shortest = min(shortest, response)
@@ -188,7 +202,7 @@ func (s *Server) CheckDeadline(leastBytes float64) error {
 	if s.traits.FitsWork {
 		what = "download, one step and upload"
 	}
-	return config.Problem{Key: key, Value: limit, Want: fmt.Sprintf(
+	return config.Problem{Key: cutoff.Key, Value: cutoff.Seconds, Want: fmt.Sprintf(
 		"must be at least %.4g: the fastest response of any device takes %s for %s, so that no response would ever "+
 			"arrive", shortest.Seconds(), results.HumanTime(shortest.Seconds()), what)}
 }

@@ -157,6 +157,9 @@ func (f *Federation) Usual(client int) (work devices.Work, down, up float64) {
 // Clients returns the clients, to read.
 func (f *Federation) Clients() *clients.Clients { return f.clients }
 
+// Cutoff returns federation.Server.Cutoff.
+func (f *Federation) Cutoff() federation.Cutoff { return f.server.Cutoff() }
+
 // UsualResponse returns how long a client usually takes from the server's message to its response, behind a message
 // that stops it if there may be one.
 func (f *Federation) UsualResponse(client int) engine.Time {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fedsim/config"
+	"fedsim/experiment"
 	"fedsim/experiment/scenario"
 	"fedsim/internal/rooms/explain"
 	"fedsim/internal/tools/plainjson"
@@ -19,6 +21,7 @@ type explainFlags struct {
 	without   int
 	deadlineS float64
 	unshared  bool
+	before    bool
 	json      bool
 
 	others []func(read *rundir.Results, run *scenario.RunSpec) (asked bool, err error)
@@ -29,7 +32,7 @@ func init() { ofRooms = append(ofRooms, newExplain) }
 func newExplain([]string) *cobra.Command {
 	var f explainFlags
 	cmd := takesOne(&cobra.Command{
-		Use:   "explain DIR",
+		Use:   "explain DIR\nexplain SCENARIO --before",
 		Short: "Say where the time went, and which devices were slow",
 		Long: `Explain why a run took so long, and which devices were stragglers.
 
@@ -49,13 +52,21 @@ The run must have rows by device. Runs have up to 200,000 of them by default, an
 all with --set run.devices=true.
 
 --timeline simulates the run again, and writes what its devices did as a Chrome
-trace for https://ui.perfetto.dev.`,
+trace for https://ui.perfetto.dev.
+
+--before says, of a scenario that has not run, which timeout is the first to end
+the first try of a client, with what probability, and which clients have the least
+chance to respond.`,
 		Example: `  fedsim explain runs/quickstart
   fedsim explain runs/quickstart --run quickstart/mocha/seed=2 --json
   fedsim explain runs/deadline --without 2 --deadline 0.3
-  fedsim explain runs/quickstart --timeline quick.json --rounds 1:20`,
-	}, "one run directory", completeDirectory, func(cmd *cobra.Command, dir string) error {
-		return f.explain(cmd, dir)
+  fedsim explain runs/quickstart --timeline quick.json --rounds 1:20
+  fedsim explain timeouts --before`,
+	}, "a run directory, or a scenario with --before", completeDirectory, func(cmd *cobra.Command, of string) error {
+		if f.before {
+			return f.explainBefore(cmd, of)
+		}
+		return f.explain(cmd, of)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&f.run, "run", "", "`ID` the run, by its id in runs.csv (default the first run)")
@@ -64,6 +75,7 @@ trace for https://ui.perfetto.dev.`,
 	flags.Float64Var(&f.deadlineS, "deadline", 0,
 		"`S` also estimate the time with a deadline of this many seconds in every round")
 	flags.BoolVar(&f.unshared, "unshared", false, "also estimate the time with every transfer alone on its links")
+	flags.BoolVar(&f.before, "before", false, "explain a scenario before it runs: which timeouts end first tries")
 	flags.BoolVar(&f.json, "json", false, "print JSON with every round and device (docs/reference/json.md)")
 	for _, of := range ofExplain {
 		f.others = append(f.others, of(cmd))
@@ -118,6 +130,40 @@ func (f *explainFlags) explain(cmd *cobra.Command, dir string) error {
 	for _, end := range endsOfExplain {
 		sections = append(sections, end(s, read.Runs)...)
 	}
+	return printText(cmd.OutOrStdout(), sections.Text(textWidth()))
+}
+
+// explainBefore says what ends the first tries of the runs of a scenario.
+func (f *explainFlags) explainBefore(cmd *cobra.Command, name string) error {
+	for _, flag := range []string{"without", "deadline", "unshared", "timeline"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s: explains a run, and --before a scenario that has not run", flag)
+		}
+	}
+	s, err := scenario.Load(name, nil)
+	if err != nil {
+		return err
+	}
+	list, err := experiment.Before(cmd.Context(), s.Experiments)
+	if err != nil {
+		return usageError{fmt.Errorf("%s: %w", s.Name, err)}
+	}
+	one := slices.MinFunc(list, func(x, y *explain.Before) int { return cmp.Compare(x.Arrives, y.Arrives) })
+	if f.run != "" {
+		ids := make([]string, len(list))
+		for i, b := range list {
+			ids[i] = b.Run
+		}
+		at := slices.Index(ids, f.run)
+		if at < 0 {
+			return usagef("--run: %s", config.UnknownName("run", f.run, f.run, ids))
+		}
+		one = list[at]
+	}
+	if f.json {
+		return plainjson.Print(cmd.OutOrStdout(), list)
+	}
+	sections := explain.SectionsBefore(list, one)
 	return printText(cmd.OutOrStdout(), sections.Text(textWidth()))
 }
 
