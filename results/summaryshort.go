@@ -97,10 +97,12 @@ type measured struct {
 	of    func(*Row) known
 }
 
-// pure are the units of numbers without one, and shares those of shares in per cent.
+// pure are the units of numbers without one, shares those of shares in per cent, and perRound those of counts.
 var (
 	pure   = amountUnits{{math.Inf(1), 1, ""}}
 	shares = amountUnits{{math.Inf(1), 0.01, "%"}}
+
+	perRound = amountUnits{{math.Inf(1), 1, "per round"}}
 )
 
 // compared returns the columns about target k, the time first; without a target, k < 0, about the end of the runs.
@@ -134,6 +136,7 @@ func (e *ExperimentSummary) compared(k int) (list []measured) {
 	}
 	if k < 0 {
 		add("rounds", pure, nil, func(t *Totals) float64 { return t.Rounds })
+		add("responses", perRound, nil, func(t *Totals) float64 { return t.Answers })
 		return list
 	}
 	if list[0].head != "time" {
@@ -221,6 +224,9 @@ func (u amountUnit) texts(values []known) []string {
 		if decimals = digits(least, 3); spread > 0 {
 			decimals = min(decimals, max(digits(spread, 2), digits(least, 2)))
 		}
+	}
+	if u.name == "" && !slices.ContainsFunc(values, func(v known) bool { return v.Mean != math.Trunc(v.Mean) }) {
+		decimals = 0 // counts; NaN is no whole number
 	}
 	number := func(v float64) string {
 		if decimals > 6 {

@@ -77,12 +77,12 @@ func ExampleSummary_Shown() {
 	//   0.9                           15.0                  0
 	//   never                         20.0                  0
 	//
-	//   faults.drop_probability     time  sent  energy  rounds
-	//                                  h    kB      kJ
-	//   ------------------------------------------------------
-	//   0                           30.0  4.50    6.00    30.0
-	//   0.9                        300.0  4.50   60.00   300.0
-	//   never                       22.0  3.00    3.30    22.0
+	//   faults.drop_probability     time  sent  energy  rounds  responses
+	//                                  h    kB      kJ          per round
+	//   -----------------------------------------------------------------
+	//   0                           30.0  4.50    6.00      30          0
+	//   0.9                        300.0  4.50   60.00     300          0
+	//   never                       22.0  3.00    3.30      22          0
 	//   error: each row counts the same
 	//   1 run stalled
 	//
