@@ -4,7 +4,9 @@
 //	cd bench && go run ./cores
 //
 // The work has the sizes of HAR with generated data. One and two workers take turns. The
-// command prints the median ratio over the turns, and the ratio of the minimum times. Only
+// command prints the median ratio over the turns, and the ratio of the minimum times. The last ratio is the
+// machine's: how much more two processes of one core each do at once than one alone, which share
+// nothing but caches, memory and clock. Only
 // the time of the sweep includes the preparation of data and couplings. The machine must
 // have two free cores: other load slows two workers more than one.
 package main
@@ -73,10 +75,11 @@ func compare(out io.Writer, repetitions, rounds, points int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "| %-24s | %-10s | %-10s | %-6s | %-16s | %-13s | %-8s |\n|---|---:|---:|---:|---|---:|---|\n",
-		"work", "one worker", "two", "ratio", "range", "of minima", "at least")
+	fmt.Fprintf(out, "| %-24s | %-10s | %-10s | %-6s | %-16s | %-9s | %-8s | %-13s |\n"+
+		"|---|---:|---:|---:|---|---:|---|---:|\n",
+		"work", "one worker", "two", "ratio", "range", "of minima", "at least", "two processes")
 	for _, w := range works {
-		var one, two, ratio []float64
+		var one, two, ratio, bound []float64
 		for range repetitions {
 			a, err := w.seconds(program, dir, 1, rounds)
 			if err != nil {
@@ -86,26 +89,52 @@ func compare(out io.Writer, repetitions, rounds, points int) error {
 			if err != nil {
 				return err
 			}
-			one, two, ratio = append(one, a), append(two, b), append(ratio, a/b)
+			alone, err := w.alone(program, dir, 1, rounds)
+			if err != nil {
+				return err
+			}
+			both, err := w.alone(program, dir, 2, rounds)
+			if err != nil {
+				return err
+			}
+			one, two, ratio, bound = append(one, a), append(two, b), append(ratio, a/b), append(bound, 2*alone/both)
 		}
-		fmt.Fprintf(out, "| %-24s | %8.3g s | %8.3g s | %6.2f | %-16s | %13.2f | %-8g |\n", w.name, median(one),
+		fmt.Fprintf(out, "| %-24s | %8.3g s | %8.3g s | %6.2f | %-16s | %9.2f | %-8g | %13.2f |\n", w.name, median(one),
 			median(two), median(ratio), fmt.Sprintf("%.2f to %.2f", slices.Min(ratio), slices.Max(ratio)),
-			slices.Min(one)/slices.Min(two), w.bar)
+			slices.Min(one)/slices.Min(two), w.bar, median(bound))
 	}
 	return planned(out, program, dir, repetitions, points)
 }
 
 // seconds runs the work with a number of workers and returns its time.
 func (w work) seconds(p runs.Program, dir string, workers, rounds int) (float64, error) {
-	args := []string{fmt.Sprintf("--workers=%d", workers)}
-	if rounds > 0 {
-		args = append(args, fmt.Sprintf("--set=run.rounds=%d", rounds))
-	}
-	r, err := p.Run(filepath.Join(dir, "run"), filepath.Join(dir, w.scenario), args...)
+	r, err := p.Run(filepath.Join(dir, "run"), filepath.Join(dir, w.scenario),
+		append(limit(rounds), fmt.Sprintf("--workers=%d", workers))...)
 	if err != nil {
 		return 0, err
 	}
 	return spent(r)
+}
+
+// alone runs the work in so many processes at once, of one core each, and returns the time of the last to end.
+func (w work) alone(p runs.Program, dir string, processes, rounds int) (float64, error) {
+	var dirs []string
+	for i := range processes {
+		dirs = append(dirs, filepath.Join(dir, fmt.Sprint("alone-", i)))
+	}
+	r, err := p.RunAlone(dirs, filepath.Join(dir, w.scenario), limit(rounds)...)
+	if err != nil {
+		return 0, err
+	}
+	return spent(r)
+}
+
+// limit returns the argument that limits the rounds of a run, if they are not 0.
+func limit(rounds int) []string {
+	if rounds == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("--set=run.rounds=%d", rounds)}
 }
 
 // spent returns the seconds of a single run, or of all runs of a sweep from start to end.

@@ -3,7 +3,9 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -32,8 +34,38 @@ func Build(dir string) (Program, error) {
 // Run runs a scenario with more arguments and returns its results, which replace those in
 // dir.
 func (p Program) Run(dir, scenario string, args ...string) (*rundir.Results, error) {
+	return p.run(nil, dir, scenario, args...)
+}
+
+// RunAlone is Run on one core, also for the garbage collector, by so many processes at once: each replaces the results
+// in its own of dirs. It returns those of the last to end.
+func (p Program) RunAlone(dirs []string, scenario string, args ...string) (*rundir.Results, error) {
+	type ended struct {
+		results *rundir.Results
+		err     error
+	}
+	args = append([]string{"--workers=1"}, args...)
+	all := make(chan ended)
+	for _, dir := range dirs {
+		go func() {
+			r, err := p.run(append(os.Environ(), "GOMAXPROCS=1"), dir, scenario, args...)
+			all <- ended{r, err}
+		}()
+	}
+	var last ended
+	var wrong error
+	for range dirs {
+		last = <-all
+		wrong = cmp.Or(wrong, last.err)
+	}
+	return last.results, wrong
+}
+
+func (p Program) run(env []string, dir, scenario string, args ...string) (*rundir.Results, error) {
 	args = append([]string{"run", scenario, "--out", dir, "--force", "--progress", "none"}, args...)
-	if text, err := exec.Command(string(p), args...).CombinedOutput(); err != nil {
+	cmd := exec.Command(string(p), args...)
+	cmd.Env = env
+	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("fedsim %s: %w\n%s", strings.Join(args, " "), err, text)
 	}
 	return rundir.Read(dir)
