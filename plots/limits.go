@@ -78,7 +78,7 @@ func (f *figureContent) yLimits() (limits interval, ok bool) {
 		if floor < data.max {
 			data.min = math.Max(data.min, floor)
 		}
-	} else if data.min > 0 && (data.min < data.max/2 || f.y.count) {
+	} else if data.min > 0 && (data.min < data.max/2 || f.y.Count) {
 		data.min = 0
 	}
 	data = data.widened()

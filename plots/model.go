@@ -171,7 +171,7 @@ func (f *figureContent) curve(r *results.Run, y func(*results.Round) float64) cu
 			c.x, c.y = append(c.x, px), append(c.y, py)
 		}
 	}
-	if f.y.count && len(c.x) > 0 {
+	if f.y.Count && len(c.x) > 0 {
 		c.during(f.xScale)
 	}
 	return c

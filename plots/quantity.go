@@ -19,6 +19,7 @@ type Quantity struct {
 	X       bool    `json:"x"`     // a horizontal axis can show it
 	Y       bool    `json:"y"`     // a vertical axis can show it
 	Best    int     `json:"best"`  // of an objective: -1 if lower values are better, 1 if higher ones are; 0: not one
+	Count   bool    `json:"count"` // it counts events during a round, and is not the state after it
 	Devices bool    `json:"-"`     // every device has its own value
 	Signed  bool    `json:"-"`     // values may be zero or negative: these need a linear axis
 
@@ -26,7 +27,6 @@ type Quantity struct {
 	base  string // unit of the values: "s", "J", "B" or "FLOP"; empty: none
 	of    func(*results.Round) float64
 	total bool // cumulative over the rounds
-	count bool // counts events during a round, not the state after it
 	// each returns the values of the devices if Devices is true; of is nil then. Lines
 	// show the distribution of the values.
 	each func(*results.Round) []float64
@@ -114,7 +114,7 @@ var quantities = sync.OnceValue(func() []Quantity {
 		default:
 			counts = append(counts,
 				Quantity{Name: c.Name, Label: c.Label, Y: true,
-					of: func(r *results.Round) float64 { return afterStart(r, value(r)) }, count: true})
+					of: func(r *results.Round) float64 { return afterStart(r, value(r)) }, Count: true})
 		}
 	}
 	for _, m := range results.Metrics() {

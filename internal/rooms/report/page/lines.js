@@ -4,7 +4,8 @@ const maxPlaces = 600; // points of a mean
 
 // curveOf returns the points of a run on two axes with increasing x; of two rounds at the
 // same x, the later one. On a logarithmic axis, values below the floor count as the floor;
-// without a floor, values up to zero are omitted.
+// without a floor, values up to zero are omitted. A count of events during a round holds from
+// its start to its end, as in package plots.
 function curveOf(run, x, y, xLog, yLog) {
   const xs = run.column(x.name), ys = run.column(y.name), rounds = run.column("round");
   const curve = { x: [], y: [], own: [], round: [], run };
@@ -24,6 +25,11 @@ function curveOf(run, x, y, xLog, yLog) {
     curve.y[at] = py;
     curve.own[at] = ys[i];
     curve.round[at] = rounds[i];
+  }
+  if (y.count && curve.x.length > 0) {
+    for (const list of [curve.y, curve.own, curve.round]) list.push(list[list.length - 1]);
+    if (!xLog && curve.x[0] > 0) curve.x.unshift(0);
+    else for (const list of [curve.y, curve.own, curve.round]) list.shift();
   }
   return curve;
 }
