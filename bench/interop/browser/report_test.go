@@ -241,6 +241,17 @@ func TestReadings(t *testing.T) {
 	for _, r := range b.readings("#results "+alone, 0.3, 0.5) {
 		check("alone", r, func(r *results.Round) float64 { return r.Primal })
 	}
+	// A count holds during its round.
+	b.choose("alone-curves-y", "participants")
+	for _, r := range b.readings("#results "+alone, 0.3, 0.5) {
+		run := &found.Runs[slices.IndexFunc(found.Runs, func(x results.Run) bool { return x.Experiment == "alone" })]
+		h, _ := strconv.Atoi(r.Round)
+		if h < 2 || number(r.X) != strconv.FormatFloat(run.Rounds[h-1].TimeS, 'g', -1, 64) ||
+			number(r.Y) != strconv.Itoa(run.Rounds[h].Participants) {
+			t.Errorf("round %s begins at %s with %s responses, must at the end of the round before with %d", r.Round,
+				r.X, r.Y, run.Rounds[h].Participants)
+		}
+	}
 	// A line per seed.
 	b.do(chromedp.Click(chromedp.CSS("[data-tab='0']")))
 	b.choose("links-curves-band", "each")
