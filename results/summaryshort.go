@@ -225,7 +225,7 @@ func (u amountUnit) texts(values []known) []string {
 			decimals = min(decimals, max(digits(spread, 2), digits(least, 2)))
 		}
 	}
-	if u.name == "" && !slices.ContainsFunc(values, func(v known) bool { return v.Mean != math.Trunc(v.Mean) }) {
+	if u.name == "" && !slices.ContainsFunc(values, func(v known) bool { return !(math.Abs(v.Mean-math.Round(v.Mean)) < 1e-9) }) {
 		decimals = 0 // counts; NaN is no whole number
 	}
 	number := func(v float64) string {

@@ -52,7 +52,7 @@ var flagCases = map[string]map[string]string{
 		"": "explain one", "deadline": "--deadline 0.001", "json": "--json", "run": "--run x/mocha/seed=2",
 		"without": "--without 1", "timeline": "--timeline t.json", "rounds": "--rounds 1:2",
 		"devices": "--timeline t.json --devices=-1 | --timeline t.json", "allow-external": "in external_allow.txtar",
-		"unshared": "in cells.txtar",
+		"unshared": "in cells.txtar", "before": "in explain.txtar",
 	},
 	"export": {
 		"": "export one rounds", "out": "--out e.csv", "run": "--run x/mocha/seed=1",
