@@ -11,7 +11,6 @@ import (
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
-	"fedsim/internal/rooms/explain"
 	"fedsim/mtl"
 )
 
@@ -106,7 +105,7 @@ func (c *check) start(run *scenario.RunSpec) error {
 	}
 	f, err := c.timed(run, setup, factory)
 	if err == nil && !c.noted && (fed.AnswerTimeoutS > 0 || s.Network.TimesOut()) {
-		c.note = explain.NewBefore(run, f, nil).Note()
+		c.note = firstTriesOf(run, f, nil).note()
 		c.noted = c.note != ""
 	}
 	if problem, ok := errors.AsType[config.Problem](err); ok &&
@@ -127,7 +126,7 @@ func (c *check) timed(run *scenario.RunSpec, setup *learning.Setup, factory algo
 
 // Before returns how the first tries of the runs of experiments end, each with its first seed. It reads data for the
 // sizes of its clients.
-func Before(ctx context.Context, experiments []scenario.Experiment) (list []*explain.Before, err error) {
+func Before(ctx context.Context, experiments []scenario.Experiment) (list []*FirstTries, err error) {
 	c := check{grouping: grouping{runner: newRunner(ctx, nil, Options{}, mostRecorded)}}
 	for job := range scenario.Jobs(experiments) {
 		run := job.Candidates[0].WithSeed(job.Seeds[0])
@@ -151,7 +150,7 @@ func Before(ctx context.Context, experiments []scenario.Experiment) (list []*exp
 		if sized.about != nil && sized.about.Clients != nil {
 			names = sized.about.Clients.Names
 		}
-		list = append(list, explain.NewBefore(&run, f, names))
+		list = append(list, firstTriesOf(&run, f, names))
 	}
 	return list, nil
 }

@@ -148,7 +148,7 @@ func (f *explainFlags) explainBefore(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return usageError{fmt.Errorf("%s: %w", s.Name, err)}
 	}
-	one := slices.MinFunc(list, func(x, y *explain.Before) int { return cmp.Compare(x.Arrives, y.Arrives) })
+	one := slices.MinFunc(list, func(x, y *experiment.FirstTries) int { return cmp.Compare(x.Arrives, y.Arrives) })
 	if f.run != "" {
 		ids := make([]string, len(list))
 		for i, b := range list {
@@ -163,7 +163,7 @@ func (f *explainFlags) explainBefore(cmd *cobra.Command, name string) error {
 	if f.json {
 		return plainjson.Print(cmd.OutOrStdout(), list)
 	}
-	sections := explain.SectionsBefore(list, one)
+	sections := experiment.SectionsOfFirstTries(list, one)
 	return printText(cmd.OutOrStdout(), sections.Text(textWidth()))
 }
 

@@ -139,7 +139,7 @@ func TestJSONPage(t *testing.T) {
 		compare.Unmatched{}, explain.Report{}, explain.Target{}, explain.Path{}, explain.RoundAnalysis{},
 		explain.SharedLink{},
 		explain.Total{}, explain.Device{}, explain.Class{}, explain.WhatIf{},
-		explain.Before{}, explain.End{}, explain.FirstTry{}, serving{}, plan.Plan{}, plan.Item{},
+		experiment.FirstTries{}, experiment.FirstEnd{}, experiment.FirstTry{}, serving{}, plan.Plan{}, plan.Item{},
 		plan.Cost{}, work.State{}, planState{}, work.Counts{}, work.Item{}, runState{}, runUnderWay{},
 		prediction.Report{}, prediction.Checked{}, prediction.Errors{}, prediction.Spread{}, prediction.Ahead{},
 		prediction.Overall{}, prediction.Extreme{}, prediction.Repeated{}, whatif.Report{}, whatif.Replay{},

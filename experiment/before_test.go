@@ -1,16 +1,11 @@
-package explain_test
+package experiment
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"fedsim/experiment"
-	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/explain"
 	"fedsim/internal/tools/expect"
-	"fedsim/results/rundir"
 )
 
 // Links of different rates and much jitter, and four timeouts, each of which ends some tries. Every latency is 0.1 s.
@@ -42,18 +37,16 @@ rounds = 3000
 [methods.mocha]
 `
 
-func before(t *testing.T, source string, set ...string) *explain.Before {
+func before(t *testing.T, source string, set ...string) *FirstTries {
 	t.Helper()
-	s := expect.Value(scenario.Parse("x.toml", []byte(source), set))(t)
-	return expect.Value(experiment.Before(context.Background(), s.Experiments))(t)[0]
+	return expect.Value(Before(t.Context(), scenarioOf(t, source, set...).Experiments))(t)[0]
 }
 
 // As many tries bring a response as was expected before the first round.
 func TestBeforeForetellsResponses(t *testing.T) {
 	for _, set := range [][]string{nil, {"network.wire.idle_timeout_s="}, {"network.wire.timeout_s="},
 		{"network.jitter=0"}, {"federation.deadline_s=0.9"}, {"federation.protocol_options.fit_work=true"}} {
-		read := expect.Value(rundir.Read(simulate(t, givenUp, set...)))(t)
-		run := &read.Runs[0]
+		run := mustGather(t, scenarioOf(t, givenUp, set...).Experiments, Options{Workers: 1})[0]
 		n, taken := 0.0, 0.0
 		for i := range run.Rounds[1:] {
 			n, taken = n+5, taken+float64(run.Rounds[1+i].Participants)
@@ -76,9 +69,9 @@ func TestBeforeNamesTheFirstTimeout(t *testing.T) {
 	got := before(t, givenUp)
 	sigma, rng := math.Sqrt(math.Log1p(0.6*0.6)), rand.New(rand.NewPCG(3, 5))
 	jitter := func() float64 { return math.Exp(sigma*rng.NormFloat64() - sigma*sigma/2) }
-	ends := map[explain.End]float64{}
+	ends := map[FirstEnd]float64{}
 	for range draws {
-		w, now, end := got.Worst[rng.IntN(5)], 0.0, explain.End{}
+		w, now, end := got.Worst[rng.IntN(5)], 0.0, FirstEnd{}
 		for _, way := range []string{"downlink", "uplink"} {
 			length, factor := w.DownlinkS, jitter()
 			if way == "uplink" {
@@ -94,7 +87,7 @@ func TestBeforeNamesTheFirstTimeout(t *testing.T) {
 					at, end = max(now, e.AfterS), e
 				}
 			}
-			if end != (explain.End{}) {
+			if end != (FirstEnd{}) {
 				break
 			}
 			now = at
@@ -108,6 +101,6 @@ func TestBeforeNamesTheFirstTimeout(t *testing.T) {
 			t.Errorf("%+v ends %.4f of the tries first, %.4f of those drawn", e, share, ends[e])
 		}
 	}
-	expect.That(t, math.Abs(got.Arrives-ends[explain.End{}]) < 8e-3, "%v arrive, %v of those drawn", got.Arrives,
-		ends[explain.End{}])
+	expect.That(t, math.Abs(got.Arrives-ends[FirstEnd{}]) < 8e-3, "%v arrive, %v of those drawn", got.Arrives,
+		ends[FirstEnd{}])
 }

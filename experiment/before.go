@@ -1,4 +1,4 @@
-package explain
+package experiment
 
 import (
 	"cmp"
@@ -17,20 +17,20 @@ import (
 	"fedsim/results"
 )
 
-// Before says how the first try of a client of a run ends, before anything runs: with its response, or given up by the
+// FirstTries says how the first try of a client of a run ends, before anything runs: with its response, or given up by the
 // timeout that fires first. Each client is alone on its links at their usual rates, which jitter alone varies.
-type Before struct {
+type FirstTries struct {
 	Run      string     `json:"run"`
 	Relative bool       `json:"relative"` // times are in relative units, not seconds
 	Clients  int        `json:"clients"`
 	Looked   int        `json:"looked_at"` // clients looked at, evenly spaced
 	Arrives  float64    `json:"arrives"`   // the share of tries that bring a response
-	Ends     []End      `json:"ends"`      // by timeouts that are set, in the order in which they watch a try
+	Ends     []FirstEnd `json:"ends"`      // by timeouts that are set, in the order in which they watch a try
 	Worst    []FirstTry `json:"worst"`     // clients, those with the least chance first
 }
 
-// End is a timeout that may be the first to end a try.
-type End struct {
+// FirstEnd is a timeout that may be the first to end a try.
+type FirstEnd struct {
 	Key    string  `json:"key"`
 	AfterS float64 `json:"after_s"`
 	During string  `json:"during"` // a direction, or a try
@@ -52,12 +52,13 @@ const (
 	mostTries = 10_000 // clients looked at
 	cells     = 64     // of the jitter of a downlink
 	never     = 1e-6   // a probability below it is not told
+	mostWorst = 10     // clients listed
 )
 
-// NewBefore returns the first tries of a run's clients with some names, or none.
-func NewBefore(run *scenario.RunSpec, f *learning.Federation, names []string) *Before {
+// firstTriesOf returns the first tries of a run's clients with some names, or none.
+func firstTriesOf(run *scenario.RunSpec, f *learning.Federation, names []string) *FirstTries {
 	wire := &run.Settings.Network.WireConfig
-	b := &Before{Run: run.ID, Relative: run.Settings.Federation.Relative(), Clients: f.Clients().Len()}
+	b := &FirstTries{Run: run.ID, Relative: run.Settings.Federation.Relative(), Clients: f.Clients().Len()}
 	cutoff := f.Cutoff()
 	t := tries{jitter: lognormal.Of(run.Settings.Network.Jitter), cutoff: cutoff}
 	t.cutoff.Seconds = cmp.Or(cutoff.Seconds, math.Inf(1))
@@ -87,7 +88,7 @@ func NewBefore(run *scenario.RunSpec, f *learning.Federation, names []string) *B
 	slices.SortStableFunc(b.Worst, func(x, y FirstTry) int {
 		return cmp.Or(cmp.Compare(x.Arrives, y.Arrives), cmp.Compare(y.total(), x.total()))
 	})
-	b.Worst = b.Worst[:min(shown, len(b.Worst))]
+	b.Worst = b.Worst[:min(mostWorst, len(b.Worst))]
 	return b
 }
 
@@ -98,12 +99,12 @@ type tries struct {
 	jitter lognormal.Multiplier
 	limits [2][2]float64 // by direction: seconds without a byte, and of a connection; +Inf: no timeout
 	cutoff federation.Cutoff
-	at     [5]int // the timeouts in Before.Ends, or -1: idle and whole down, idle and whole up, the cutoff
+	at     [5]int // the timeouts in FirstTries.Ends, or -1: idle and whole down, idle and whole up, the cutoff
 	added  int
 }
 
 // add adds a timeout, if it is set.
-func (t *tries) add(b *Before, key string, seconds float64, during string) {
+func (t *tries) add(b *FirstTries, key string, seconds float64, during string) {
 	i := t.added
 	t.added++
 	t.at[i] = -1
@@ -117,7 +118,7 @@ func (t *tries) add(b *Before, key string, seconds float64, during string) {
 		t.limits[i/2][i%2] = seconds
 	}
 	t.at[i] = len(b.Ends)
-	b.Ends = append(b.Ends, End{Key: key, AfterS: seconds, During: during})
+	b.Ends = append(b.Ends, FirstEnd{Key: key, AfterS: seconds, During: during})
 }
 
 // of returns the first try of a client, and the probabilities that each timeout ends it first.
@@ -200,7 +201,7 @@ func (t *tries) each(most float64, use func(jitter, probability float64)) {
 	}
 }
 
-func (e *End) text() string {
+func (e *FirstEnd) text() string {
 	name := e.Key[strings.LastIndexByte(e.Key, '.')+1:]
 	if e.During != "try" {
 		name = e.During + " " + name
@@ -208,8 +209,8 @@ func (e *End) text() string {
 	return fmt.Sprintf("%s = %g", name, e.AfterS)
 }
 
-// Note says in a sentence which timeouts end first tries; it is empty if no timeout of tries or connections is set.
-func (b *Before) Note() string {
+// note says in a sentence which timeouts end first tries; it is empty if no timeout of tries or connections is set.
+func (b *FirstTries) note() string {
 	var says []string
 	for i := range b.Ends {
 		if e := &b.Ends[i]; !strings.HasSuffix(e.Key, "deadline_s") && e.Share > never {
@@ -249,9 +250,9 @@ func distinct(ids []string) []string {
 	return short
 }
 
-// SectionsBefore returns the first tries of runs, and the clients of one of them.
-func SectionsBefore(list []*Before, one *Before) columns.Sections {
-	var ends []End
+// SectionsOfFirstTries returns the first tries of runs, and the clients of one of them.
+func SectionsOfFirstTries(list []*FirstTries, one *FirstTries) columns.Sections {
+	var ends []FirstEnd
 	for _, b := range list {
 		for _, e := range b.Ends {
 			e.Share = 0
@@ -275,10 +276,7 @@ func SectionsBefore(list []*Before, one *Before) columns.Sections {
 			text := "-"
 			for _, e := range b.Ends {
 				share := e.Share
-				switch e.Share = 0; {
-				case e == of && share <= never:
-					text = "0 %"
-				case e == of:
+				if e.Share = 0; e == of {
 					text = percent(share)
 				}
 			}
@@ -286,7 +284,7 @@ func SectionsBefore(list []*Before, one *Before) columns.Sections {
 		}
 		lines = append(lines, line)
 	}
-	sections := columns.Sections{section("before the first round: what ends the first try of a client", lines)}
+	sections := columns.Sections{sectionOf("before the first round: what ends the first try of a client", lines)}
 	sections[0].Notes = []string{"each client alone on its links at their usual rates, which jitter varies; further " +
 		"connections and tries, losses, shared links and traces come on top"}
 	if one.Looked < one.Clients {
@@ -299,6 +297,25 @@ func SectionsBefore(list []*Before, one *Before) columns.Sections {
 		lines = append(lines, []string{cmp.Or(w.Name, fmt.Sprint(w.Client)), time(w.DownlinkS), time(w.ComputeS),
 			time(w.UplinkS), percent(w.Arrives), cmp.Or(w.Ends, "-")})
 	}
-	return append(sections, section("clients of "+one.Run+", those with the least chance first, at usual lengths",
+	return append(sections, sectionOf("clients of "+one.Run+", those with the least chance first, at usual lengths",
 		lines))
+}
+
+// sectionOf returns a table; the first line holds the headings.
+func sectionOf(title string, lines [][]string) columns.Section {
+	return columns.Section{Title: title, Table: columns.Table{
+		Label: lines[0][0], Groups: []columns.Group{{Heads: lines[0][1:]}}, Blocks: []columns.Block{{Rows: lines[1:]}},
+	}}
+}
+
+// percent returns a share in per cent.
+func percent(share float64) string {
+	switch {
+	case share <= never:
+		return "0 %"
+	case share < 1e-3:
+		return fmt.Sprintf("%.2g %%", 100*share)
+	default:
+		return fmt.Sprintf("%.1f %%", 100*share)
+	}
 }
