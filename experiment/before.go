@@ -17,8 +17,8 @@ import (
 	"fedsim/results"
 )
 
-// FirstTries says how the first try of a client of a run ends, before anything runs: with its response, or given up by the
-// timeout that fires first. Each client is alone on its links at their usual rates, which jitter alone varies.
+// FirstTries says how the first try of a client of a run ends, before anything runs: with its response, or given up by
+// the timeout that fires first. Each client is alone on its links at their usual rates, which jitter alone varies.
 type FirstTries struct {
 	Run      string     `json:"run"`
 	Relative bool       `json:"relative"` // times are in relative units, not seconds

@@ -225,8 +225,9 @@ func (u amountUnit) texts(values []known) []string {
 			decimals = min(decimals, max(digits(spread, 2), digits(least, 2)))
 		}
 	}
-	if u.name == "" && !slices.ContainsFunc(values, func(v known) bool { return !(math.Abs(v.Mean-math.Round(v.Mean)) < 1e-9) }) {
-		decimals = 0 // counts; NaN is no whole number
+	whole := func(v known) bool { return math.Abs(v.Mean-math.Round(v.Mean)) < 1e-9 } // NaN is not
+	if u.name == "" && !slices.ContainsFunc(values, func(v known) bool { return !whole(v) }) {
+		decimals = 0
 	}
 	number := func(v float64) string {
 		if decimals > 6 {
