@@ -17,14 +17,18 @@ EXAMPLES = $(patsubst examples/%/main.go,%,$(wildcard examples/*/main.go))
 # The platforms of test-platforms; some are emulated.
 PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 
-.PHONY: build test test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms test-page rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release capsule test-capsule site rename clean
+.PHONY: build test test-long test-python check api race race-packages race-commands invariants examples tidy test-crash test-kills test-mutants differences emulators test-platforms test-page rooms bench bench-peers bench-training test-peers test-duckdb same test-hyperqueue test-kubernetes slurm test-slurm test-browser test-torch test-flower validate fuzz generate licenses wheels release test-release capsule test-capsule site rename clean
 
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
 
+# Tests every mechanism on small cases; test-long runs the tests that take seconds, too, those of PACKAGES.
 test:
-	$(GO) test -timeout 30m ./...
+	$(GO) test -short -timeout 30m ./...
 	@$(MAKE) --no-print-directory test-python
+
+test-long:
+	$(GO) test -timeout 30m $(ARGS) $(or $(PACKAGES),./...)
 
 # Tests pyfedsim with Python 3.10 or later, NumPy and pytest. If python3 has no NumPy or no
 # pytest, they are installed once from PyPI to ~/.cache/fedsim; without a network the tests are
