@@ -28,7 +28,7 @@ test:
 	@$(MAKE) --no-print-directory test-python
 
 test-long:
-	$(GO) test -timeout 30m $(ARGS) $(or $(PACKAGES),./...)
+	$(GO) test -timeout 30m $(or $(PACKAGES),./...)
 
 # Tests pyfedsim with Python 3.10 or later, NumPy and pytest. If python3 has no NumPy or no
 # pytest, they are installed once from PyPI to ~/.cache/fedsim; without a network the tests are
