@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -53,15 +55,24 @@ func documentSchema() schema {
 		"figure":    figureSchema(),
 		"no-option": schema{"not": schema{"pattern": `^options(\.|$)`}},
 	}
-	definitions["settings"] = values("", definitions)
+	definitions["keys"] = values("", definitions)
 	definitions["set"] = settingsAs()
 	definitions["sweep"], definitions["ranges"] = settingsAs("lists"), settingsAs("ranged")
 	root["$defs"] = definitions
 	described(top, "sweep", reference("sweep"))
 
 	methods(top["methods"].(schema), definitions)
+	var tables []schema
 	for _, kind := range kindsOfModels() {
-		kind.complete(top[kind.table].(schema))
+		tables = append(tables, kind.complete(top[kind.table].(schema))...)
+	}
+	share(tables, definitions)
+	codecs := top["compression"].(schema)["properties"].(schema)
+	up, down := codecs["up_options"].(schema), codecs["down_options"].(schema)
+	for key, value := range down["properties"].(schema) {
+		if reflect.DeepEqual(up["properties"].(schema)[key], value) {
+			down["properties"].(schema)[key] = schema{"$ref": "#" + pointer("compression.up_options."+key)}
+		}
 	}
 	experiment(top["experiment"].(schema)["items"].(schema))
 	return root
@@ -74,7 +85,7 @@ func tree(name string, leaves ...any) schema {
 
 // settingsAs is the schema of settings whose values also have others, which are definitions.
 func settingsAs(others ...string) schema {
-	all := []any{reference("settings"), schema{"propertyNames": reference("no-option")}}
+	all := []any{reference("keys"), schema{"propertyNames": reference("no-option")}}
 	for _, name := range others {
 		all = append(all, reference(name))
 	}
@@ -82,8 +93,9 @@ func settingsAs(others ...string) schema {
 }
 
 // values is the schema of a table of settings below a prefix as experiments have it: each key is dotted, or in
-// nested tables, or partly both. A value is one of the key, a list of these or a range: the schema names each
-// type once, with a pattern of its keys.
+// nested tables, or partly both. A value is one of the key, a list of these or a range. Of all settings, without
+// a prefix, it has each dotted key; nested tables refer to these. It names each type once, with a pattern of its
+// keys.
 func values(prefix string, definitions schema) schema {
 	properties, patterns := schema{}, schema{`\.`: schema{}}
 	if prefix == "" {
@@ -99,27 +111,48 @@ func values(prefix string, definitions schema) schema {
 			return schema{"anyOf": append([]any{one, schema{"type": "array", "items": one}}, others...)}
 		}
 		switch {
-		case f.Type == "table":
-			properties[key] = reference(f.Key)
-			if definitions[f.Key] == nil {
-				definitions[f.Key] = values(f.Key+".", definitions)
-			}
 		case f.Type == "value":
 			properties[key], patterns["^"+regexp.QuoteMeta(key)+`\.`] = schema{}, schema{}
-		case f.Choices != nil:
-			properties[key] = reference(f.Key)
-			definitions[f.Key] = several(schema{"$ref": "#" + pointer(f.Key)})
-		default:
+		case f.Type != "table" && f.Choices == nil:
 			name := strings.NewReplacer(" ", "-", `"`, "").Replace(f.Type)
 			definitions[name] = several(typeSchema(f.Type), reference("range"))
-			keys[name] = append(keys[name], regexp.QuoteMeta(key))
+			keys[name] = append(keys[name], key)
+		case prefix != "":
+			properties[key] = reference("keys/properties/" + f.Key)
+		case f.Type == "table":
+			properties[key] = values(f.Key+".", definitions)
+		default:
+			properties[key] = several(schema{"$ref": "#" + pointer(f.Key)})
 		}
 	}
 	for name, list := range keys {
-		patterns["^("+strings.Join(list, "|")+")$"] = reference(name)
+		patterns[patternOf(list)] = reference(name)
 	}
 	return schema{"type": "object", "properties": properties, "patternProperties": patterns,
 		"additionalProperties": false}
+}
+
+// patternOf is the pattern of dotted keys, which names each of their tables once.
+func patternOf(keys []string) string {
+	var tables []string
+	names := map[string][]string{} // by the table with its dot
+	for _, key := range keys {
+		table := key[:strings.LastIndex(key, ".")+1]
+		if names[table] == nil {
+			tables = append(tables, table)
+		}
+		names[table] = append(names[table], regexp.QuoteMeta(key[len(table):]))
+	}
+	oneOf := func(list []string) string {
+		if len(list) == 1 {
+			return list[0]
+		}
+		return "(" + strings.Join(list, "|") + ")"
+	}
+	for i, table := range tables {
+		tables[i] = regexp.QuoteMeta(table) + oneOf(names[table])
+	}
+	return "^" + oneOf(tables) + "$"
 }
 
 // methods completes the schema of [methods]. The options are those of the
@@ -133,69 +166,98 @@ func methods(table, definitions schema) {
 	for _, name := range algorithms.Names() {
 		factory, _ := algorithms.Lookup(name)
 		options := object(config.Fields(factory.Options()))
-		options["description"] = factory.Summary
+		options["description"] = lead(config.Field{Doc: factory.Summary})
+		delete(options, "type") // as of any method's
 		if _, outside := factory.Options().(algorithms.Outside); outside {
 			delete(options, "additionalProperties") // the learner knows its options
 		}
 		tables = append(tables, options)
-		definitions["of-"+name] = schema{"properties": schema{"options": options}}
-		byName = append(byName, schema{"if": schema{"properties": schema{"algorithm": schema{"const": name}}},
-			"then": reference("of-" + name)})
-		labels[name] = schema{"$ref": "#/$defs/method", "if": reference("unnamed"), "then": reference("of-" + name)}
+		definitions["of-"+name] = schema{"if": schema{"properties": schema{"algorithm": schema{"const": name}}},
+			"then": schema{"properties": schema{"options": options}}}
+		byName = append(byName, reference("of-"+name))
+		labels[name] = reference("of-" + name)
 	}
 	share(tables, definitions)
 	method["dependentSchemas"] = schema{"algorithm": schema{"allOf": byName}}
-	definitions["unnamed"] = schema{"not": schema{"required": []string{"algorithm"}}}
 	definitions["method"] = method
 	table["propertyNames"] = schema{"pattern": config.NamePattern}
 	table["properties"] = labels
 	table["additionalProperties"] = schema{
-		"$ref": "#/$defs/method", "required": []string{"algorithm"},
-		"properties": schema{"algorithm": schema{"minLength": 1}},
+		"required": []string{"algorithm"}, "properties": schema{"algorithm": schema{"minLength": 1}},
 	}
+	table["allOf"] = []any{schema{"additionalProperties": reference("method")}}
 }
 
-// share makes definitions of the options that tables have in common: one of those of most tables, and one of each
-// other option of several tables.
+// share makes a definition of the options that the same tables have, where that is shorter, and one of the
+// definitions that most of the tables have.
 func share(tables []schema, definitions schema) {
-	text := func(key string, option any) string {
-		value, _ := json.Marshal(option)
-		return key + string(value)
+	type group struct {
+		tables  []int
+		options schema
 	}
-	counts, common := map[string]int{}, schema{}
-	for _, table := range tables {
-		for key, option := range table["properties"].(schema) {
-			if counts[text(key, option)]++; 2*counts[text(key, option)] > len(tables) {
-				common[key] = option
+	options, groups := map[string]*group{}, map[string]*group{} // by the text of an option; by tables
+	for i, table := range tables {
+		for key, value := range table["properties"].(schema) {
+			text, _ := json.Marshal(schema{key: value})
+			if options[string(text)] == nil {
+				options[string(text)] = &group{options: schema{key: value}}
 			}
+			options[string(text)].tables = append(options[string(text)].tables, i)
 		}
 	}
-	definitions["common"] = schema{"properties": common}
-	for _, table := range tables {
-		own := table["properties"].(schema)
-		all := true
-		for key, option := range common {
-			all = all && text(key, own[key]) == text(key, option)
+	for _, one := range options {
+		if of := fmt.Sprint(one.tables); groups[of] == nil {
+			groups[of] = one
+		} else {
+			maps.Copy(groups[of].options, one.options)
 		}
-		for key, option := range own {
-			name := "option-" + key
-			switch first, named := definitions[name]; {
-			case all && common[key] != nil:
-				delete(own, key)
-			case counts[text(key, option)] > 1 && (!named || text(key, first) == text(key, option)):
-				definitions[name], own[key] = option, reference(name)
+	}
+	names, common := make([][]string, len(tables)), []string(nil)
+	for _, of := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[of]
+		if text, _ := json.Marshal(g.options); (len(g.tables)-1)*len(text) < 40*(len(g.tables)+1) {
+			continue
+		}
+		name := "with-" + slices.Min(slices.Collect(maps.Keys(g.options)))
+		for definitions[name] != nil {
+			name += "+"
+		}
+		definitions[name] = schema{"properties": g.options}
+		if 2*len(g.tables) > len(tables) {
+			common = append(common, name)
+		}
+		for _, i := range g.tables {
+			for key := range g.options {
+				delete(tables[i]["properties"].(schema), key)
 			}
+			names[i] = append(names[i], name)
 		}
-		if all {
-			delete(table, "additionalProperties")
-			table["$ref"], table["unevaluatedProperties"] = "#/$defs/common", false
+	}
+	if len(common) > 0 {
+		definitions["common"] = schema{"allOf": allOf(common)}
+	}
+	for i, table := range tables {
+		isCommon := func(name string) bool { return slices.Contains(common, name) }
+		own := slices.DeleteFunc(slices.Clone(names[i]), isCommon)
+		if len(common) > 0 && len(own) == len(names[i])-len(common) {
+			names[i] = append(own, "common")
 		}
+		switch len(names[i]) {
+		case 0:
+			continue
+		case 1:
+			maps.Copy(table, reference(names[i][0]))
+		default:
+			table["allOf"] = allOf(names[i])
+		}
+		delete(table, "additionalProperties")
+		table["unevaluatedProperties"] = false
 	}
 }
 
-// complete completes the schema of the table that names models of the kind: its
-// options are those of the model.
-func (k *pluginKind) complete(table schema) {
+// complete completes the schema of the table that names models of the kind and returns the tables of options,
+// which are those of the model.
+func (k *pluginKind) complete(table schema) []schema {
 	keys := table["properties"].(schema)
 	if k.key == "protocol" { // methods may have others, whose options the table has as well
 		var all []config.Field
@@ -207,21 +269,25 @@ func (k *pluginKind) complete(table schema) {
 			}
 		}
 		described(keys, k.options(), object(all))
-		return
+		return nil
 	}
 	described(keys, k.options(), schema{"type": "object"})
 	rules, _ := table["allOf"].([]any) // of another kind that the table names
+	var tables []schema
 	rules = append(rules,
 		schema{"if": schema{"required": []string{k.options()}}, "then": schema{"required": []string{k.key}}})
 	for _, m := range k.models {
 		options := object(config.Fields(m.options()))
-		options["description"] = m.summary
+		options["description"] = lead(config.Field{Doc: m.summary})
+		delete(options, "type") // as of any model's
+		tables = append(tables, options)
 		rules = append(rules, schema{
 			"if":   schema{"required": []string{k.key}, "properties": schema{k.key: schema{"const": m.name}}},
 			"then": schema{"properties": schema{k.options(): options}},
 		})
 	}
 	table["allOf"] = rules
+	return tables
 }
 
 func experiment(table schema) {
@@ -244,7 +310,7 @@ func experiment(table schema) {
 	described(keys["table"].(schema)["properties"].(schema), "published",
 		schema{"type": "object", "additionalProperties": byMethod})
 	described(keys, "tune", schema{"type": "object",
-		"additionalProperties": schema{"allOf": []any{reference("settings"), reference("lists")}}})
+		"additionalProperties": schema{"allOf": []any{reference("keys"), reference("lists")}}})
 }
 
 func sampleSchema() schema {
@@ -277,6 +343,15 @@ func described(properties schema, key string, by schema) {
 }
 
 func reference(definition string) schema { return schema{"$ref": "#/$defs/" + definition} }
+
+// allOf lists references to definitions.
+func allOf(definitions []string) []schema {
+	var all []schema
+	for _, name := range definitions {
+		all = append(all, reference(name))
+	}
+	return all
+}
 
 // listOf is the schema of the values that a key is swept over.
 func listOf(value schema) schema {
@@ -319,24 +394,42 @@ func property(f config.Field, following []config.Field) schema {
 }
 
 // lead is the description of a key in editors: as many sentences and clauses as fit in 90 characters, at least
-// one. The reference has the others.
+// one, without its parentheses if it is longer. A list of choices after a colon is left out: editors list them.
+// The reference has all of it.
 func lead(f config.Field) string {
 	if f.Unit != "" {
 		f.Doc += " (" + f.Unit + ")"
 	}
+	led := clauses(f)
+	if len(led) > 90 {
+		f.Doc = parenthesis.ReplaceAllString(f.Doc, "$1")
+		led = clauses(f)
+	}
+	return led
+}
+
+// clauses returns the first clauses of a key's description.
+func clauses(f config.Field) string {
 	led := f.Doc
 	for _, end := range clauseEnd.FindAllStringIndex(f.Doc, -1) {
 		first := f.Doc[:end[0]+1]
-		whole := strings.Count(first, "(") == strings.Count(first, ")")
-		if len(f.Doc) > 90 && whole && (len(first) <= 90 || led == f.Doc) {
+		inside := len(bracket.FindAllString(first, -1))%2 == 1
+		if f.Doc[end[0]+1] == ':' && f.Choices == nil && len(first) < 40 {
+			continue // it is the case that the rest is about
+		}
+		if len(f.Doc) > 90 && !inside && (len(first) <= 90 || led == f.Doc) {
 			led = first
 		}
 	}
 	return led
 }
 
-// clauseEnd is the end of a sentence or clause, from its last character on.
-var clauseEnd = regexp.MustCompile(`[^.;][.;] `)
+// clauseEnd is the end of a sentence or clause, from its last character on; parenthesis is one with those within.
+var (
+	clauseEnd   = regexp.MustCompile(`[^.;:][.;:] `)
+	bracket     = regexp.MustCompile(`[][()]`)
+	parenthesis = regexp.MustCompile(` \((?:[^()]|\([^()]*\))*\)([ ,;.:]|$)`)
+)
 
 // below returns the fields under a prefix, relative to it.
 func below(fields []config.Field, prefix string) []config.Field {

@@ -105,9 +105,9 @@ func TestSchemaRefuses(t *testing.T) {
 		{"unknown algorithm", "[methods.mine]\nalgorithm = \"moca\"\n", "/methods/mine/algorithm"},
 		{"label that is no algorithm", "[methods.mine]\n", "/methods/mine"},
 		{"unknown protocol of a method", "[methods.mocha]\nprotocol = \"dead-line\"\n", "/methods/mocha/protocol"},
-		{"unknown option", "[methods.mocha]\noptions.epoch = 1\n", "/methods/mocha/options"},
+		{"unknown option", "[methods.mocha]\noptions.epoch = 1\n", "/methods/mocha/options/epoch"},
 		{"option of another algorithm", "[methods.mine]\nalgorithm = \"mocha\"\noptions.theta = 0.5\n",
-			"/methods/mine/options"},
+			"/methods/mine/options/theta"},
 		{"unknown name of an option", "[methods.scaffold]\noptions.variate = \"some\"\n",
 			"/methods/scaffold/options/variate"},
 		{"experiment without a name", mocha + "[[experiment]]\n", "/experiment/0"},
@@ -177,11 +177,34 @@ func within(e *jsonschema.ValidationError, at string) bool {
 func TestSchemaDescribesEveryKey(t *testing.T) {
 	var text bytes.Buffer
 	expect.NoError(t, WriteSchema(&text))
-	expect.That(t, text.Len() < 145_000, "the schema has %d bytes, must have less than 145 kB", text.Len())
+	expect.That(t, text.Len() <= 120_000, "the schema has %d bytes, must have at most 120 kB", text.Len())
 	for _, f := range referenceFields() {
 		quoted := expect.Value(json.Marshal(lead(f)))(t)
 		plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(quoted))
 		expect.That(t, strings.Contains(text.String(), strings.Trim(plain, `"`)),
 			"the schema does not describe %s", f.Key)
+	}
+}
+
+// A description in editors is of whole clauses, without a list of choices.
+func TestLead(t *testing.T) {
+	for _, c := range []struct {
+		doc     string
+		choices []string
+		lead    string
+	}{
+		{"number of clients", nil, "number of clients"},
+		{"codec of updates: \"none\", \"qsgd\" (random rounding to levels) or \"top-k\" (the largest values), as down",
+			[]string{"none", "qsgd", "top-k"}, "codec of updates"},
+		{"of csv files: the column that names the client of a row, which the file need not have if it is of one client",
+			nil, "of csv files: the column that names the client of a row, which the file need not have if it " +
+				"is of one client"},
+		{"share of the clients that hold a secret, in (0, 1], rounded up; with fewer the server takes nothing at all",
+			nil, "share of the clients that hold a secret, in (0, 1], rounded up"},
+		{"exponent of the penalty (T/t)^alpha of clients whose last response took t (longer than the preferred T)",
+			nil, "exponent of the penalty (T/t)^alpha of clients whose last response took t"},
+	} {
+		got := lead(config.Field{Doc: c.doc, Choices: c.choices})
+		expect.That(t, got == c.lead, "%q: %q, must be %q", c.doc, got, c.lead)
 	}
 }
