@@ -194,6 +194,8 @@ func TestLead(t *testing.T) {
 		lead    string
 	}{
 		{"number of clients", nil, "number of clients"},
+		{"seconds of a round; the server takes no response that comes later, whatever the protocol in force; none",
+			nil, "seconds of a round"},
 		{"codec of updates: \"none\", \"qsgd\" (random rounding to levels) or \"top-k\" (the largest values), as down",
 			[]string{"none", "qsgd", "top-k"}, "codec of updates"},
 		{"of csv files: the column that names the client of a row, which the file need not have if it is of one client",
