@@ -15,7 +15,7 @@ type Arrangement struct {
 	Figure  results.Figure // with all defaults
 	Panels  []string       // titles; one empty title without a panel key
 	Lines   []Line
-	Legend  string // name of the key that the lines are values of; empty for methods
+	Legend  string // names of the keys that the lines are values of; empty for methods alone
 	Ordered bool   // the lines are sorted numbers
 	Runs    []Place
 }
@@ -31,7 +31,7 @@ type Place struct{ Panel, Line int }
 
 // Arrange assigns the runs of a figure to panels and lines. Runs that differ in a key
 // other than the panel and the series of the figure get separate lines, labeled with
-// both. It fails without runs, for an unknown quantity or scale, and if no run has the
+// the values of both. It fails without runs, for an unknown quantity or scale, and if no run has the
 // key of the panels or of the series.
 func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
 	if err := complete(&fig, runs); err != nil {
@@ -46,40 +46,58 @@ func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
 			return nil, err
 		}
 	}
-	extra := otherKeys(runs, fig.Series, fig.Panel)
+	keys := append([]string{fig.Series}, otherKeys(runs, fig.Series, fig.Panel)...)
 	panelOf, lineOf := make(map[string]int), make(map[string]int)
-	var values []string // of the lines
+	var lines [][]string // the values of the keys
 	for i := range runs {
 		v := panelValue(&runs[i], fig.Panel)
 		if _, ok := panelOf[v]; !ok {
 			panelOf[v] = len(a.Panels)
 			a.Panels = append(a.Panels, panelTitle(fig.Panel, v))
 		}
-		label := lineLabel(&runs[i], fig.Series, extra)
-		if _, ok := lineOf[label]; !ok {
-			v := runs[i].ValueOf(fig.Series)
-			lineOf[label] = len(a.Lines)
-			values = append(values, v)
-			a.Lines = append(a.Lines, Line{Label: label, Emphasis: fig.Emphasis != "" && v == fig.Emphasis})
+		values := lineValues(&runs[i], keys)
+		if line := fmt.Sprintf("%q", values); lineOf[line] == 0 {
+			lines = append(lines, values)
+			lineOf[line] = len(lines) // plus one
+			emphasis := fig.Emphasis != "" && values[0] == fig.Emphasis
+			a.Lines = append(a.Lines, Line{Label: strings.Join(values, ", "), Emphasis: emphasis})
 		}
 	}
-	a.order(values, lineOf, len(extra) == 0)
-	if fig.Series != "method" {
-		a.Legend = legendTitle(fig.Series, a.Ordered)
+	at := a.order(lines)
+	if fig.Series != "method" || len(keys) > 1 {
+		a.Legend = legendTitle(keys, lines, a.Ordered)
 	}
 	for i := range runs {
-		a.Runs[i] = Place{panelOf[panelValue(&runs[i], fig.Panel)], lineOf[lineLabel(&runs[i], fig.Series, extra)]}
+		line := lineOf[fmt.Sprintf("%q", lineValues(&runs[i], keys))] - 1
+		a.Runs[i] = Place{panelOf[panelValue(&runs[i], fig.Panel)], at[line]}
 	}
 	return a, nil
 }
 
-// legendTitle returns the name of the key that the lines are values of, with its unit.
-func legendTitle(key string, numbers bool) string {
-	name, unit := keyName(key)
-	if numbers && unit != "" {
-		name += " (" + unit + ")"
+// lineValues returns the values of keys of a run, which are its line.
+func lineValues(r *results.Run, keys []string) (values []string) {
+	for _, key := range keys {
+		values = append(values, r.ValueOf(key))
 	}
-	return capital(name)
+	return values
+}
+
+// legendTitle returns the names of the keys that the lines are values of, with the units of numbers: of one key, if
+// the lines are sorted.
+func legendTitle(keys []string, lines [][]string, sorted bool) string {
+	var title []string
+	for k, key := range keys {
+		name, unit := keyName(key)
+		numbers := sorted || len(keys) > 1 && !slices.ContainsFunc(lines, func(values []string) bool {
+			_, err := strconv.ParseFloat(values[k], 64)
+			return err != nil
+		})
+		if numbers && unit != "" {
+			name += " (" + unit + ")"
+		}
+		title = append(title, name)
+	}
+	return capital(strings.Join(title, ", "))
 }
 
 func errorf(fig *results.Figure, format string, args ...any) error {
@@ -205,33 +223,22 @@ func otherKeys(runs []results.Run, series, panel string) []string {
 	return keys
 }
 
-func lineLabel(r *results.Run, key string, extra []string) string {
-	label := r.ValueOf(key)
-	for _, k := range extra {
-		if k == "method" {
-			label += ", " + r.Method
-		} else {
-			label += ", " + settingText(k, r.ValueOf(k))
-		}
-	}
-	return label
-}
-
-// order sorts lines with numeric values and moves emphasized lines to the end. Other
-// lines stay in the order of the scenario.
-func (a *Arrangement) order(values []string, lineOf map[string]int, alone bool) {
+// order sorts lines with numeric values of one key and moves emphasized lines to the end. Other lines stay in the
+// order of the scenario. It returns the place of each line of those that it is given.
+func (a *Arrangement) order(lines [][]string) []int {
 	type numbered struct {
 		Line
+		from   int
 		number float64
 	}
-	lines := make([]numbered, len(values))
-	a.Ordered = alone && a.Figure.Series != "method"
-	for i, v := range values {
-		n, err := strconv.ParseFloat(v, 64)
-		lines[i] = numbered{a.Lines[i], n}
-		a.Ordered = a.Ordered && (err == nil || a.Lines[i].Emphasis)
+	all := make([]numbered, len(lines))
+	a.Ordered = a.Figure.Series != "method"
+	for i, values := range lines {
+		n, err := strconv.ParseFloat(values[0], 64)
+		all[i] = numbered{a.Lines[i], i, n}
+		a.Ordered = a.Ordered && len(values) == 1 && (err == nil || a.Lines[i].Emphasis)
 	}
-	slices.SortStableFunc(lines, func(x, y numbered) int {
+	slices.SortStableFunc(all, func(x, y numbered) int {
 		switch {
 		case x.Emphasis && !y.Emphasis:
 			return 1
@@ -242,8 +249,10 @@ func (a *Arrangement) order(values []string, lineOf map[string]int, alone bool) 
 		}
 		return 0
 	})
-	for at, line := range lines {
+	places := make([]int, len(lines))
+	for at, line := range all {
 		a.Lines[at] = line.Line
-		lineOf[line.Label] = at
+		places[line.from] = at
 	}
+	return places
 }

@@ -468,13 +468,13 @@ func TestSeries(t *testing.T) {
 		{"words", "a.p", "low high never",
 			[]results.Run{point("m", p("low")), point("m", p("never")), point("m", p("high"))}, false},
 		{"methods", "method", "B A", []results.Run{point("B", p("1")), point("A", p("1"))}, false},
-		{"one more key", "a.p", "1, step = x|1, step = y",
+		{"one more key", "a.p", "1, x|1, y",
 			[]results.Run{point("m", p("1"), step("x")), point("m", p("1"), step("y"))}, false},
 		{"a sampled key", "b.step", "0.1 0.2",
 			[]results.Run{point("m", p("1"), step("0.2"), at("7")), point("m", p("2"), step("0.1"), at("7"))}, true},
-		{"a sampled point", "method", "B, p = 1|B, p = 2",
+		{"a sampled point", "method", "B, 1|B, 2",
 			[]results.Run{point("B", p("1"), step("0.2")), point("B", p("2"), step("0.1"))}, false},
-		{"a sampled key twice", "b.step", "0.1, p = 1|0.1, p = 2",
+		{"a sampled key twice", "b.step", "0.1, 1|0.1, 2",
 			[]results.Run{point("m", p("1"), step("0.1")), point("m", p("2"), step("0.1"))}, false},
 		{"and methods", "a.p", "1, B|1, A", []results.Run{point("B", p("1")), point("A", p("1"))}, false},
 	} {
@@ -494,6 +494,37 @@ func TestSeries(t *testing.T) {
 			expect.That(t, n == 1, "%s: %s has %d runs", c.name, s.Label, n)
 		}
 	}
+}
+
+// The title of a legend names the keys of its lines once, with the units of numbers.
+func TestLegendTitle(t *testing.T) {
+	deadline, profile := "federation.deadline_s", "network.profile"
+	for _, c := range []struct {
+		keys   []string
+		lines  [][]string
+		sorted bool
+		want   string
+	}{
+		{[]string{deadline}, [][]string{{"1"}, {"never"}}, true, "Deadline (s)"}, // never is emphasized
+		{[]string{deadline}, [][]string{{"1"}, {"never"}}, false, "Deadline"},
+		{[]string{"method", deadline}, [][]string{{"B", "1"}, {"B", "2"}}, false, "Method, deadline (s)"},
+		{[]string{"method", deadline}, [][]string{{"B", "1"}, {"B", "never"}}, false, "Method, deadline"},
+		{[]string{profile, deadline}, [][]string{{"3g", "1"}, {"lte", "1"}}, false, "Profile, deadline (s)"},
+	} {
+		got := legendTitle(c.keys, c.lines, c.sorted)
+		expect.That(t, got == c.want, "%v: %q, want %q", c.keys, got, c.want)
+	}
+}
+
+// Lines of two keys are apart where their labels are equal.
+func TestLinesWithCommas(t *testing.T) {
+	run := func(p, step string) results.Run {
+		return results.Run{Method: "m", Point: []results.Setting{{Key: "p", Value: p}, {Key: "step", Value: step}},
+			Rounds: []results.Round{{Suboptimality: 1}}}
+	}
+	runs := []results.Run{run("a, b", "c"), run("a, b", "d"), run("a", "b, c")}
+	a := expect.Value(Arrange(results.Figure{Series: "p"}, runs))(t)
+	expect.That(t, len(a.Lines) == 3 && a.Runs[0].Line != a.Runs[2].Line, "%v of %v", a.Runs, a.Lines)
 }
 
 // The first 42 methods have distinct styles, and the colors of numbers get lighter, also
