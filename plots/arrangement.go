@@ -22,8 +22,9 @@ type Arrangement struct {
 
 // Line is an entry of the legend, with a line in each panel.
 type Line struct {
-	Label    string
-	Emphasis bool // emphasized; these come last
+	Label    string // values of the keys of Arrangement.Legend
+	Text     string // with the names of these keys, where no legend names them
+	Emphasis bool   // emphasized; these come last
 }
 
 // Place is the panel and line of a run, by index.
@@ -60,7 +61,7 @@ func Arrange(fig results.Figure, runs []results.Run) (*Arrangement, error) {
 			lines = append(lines, values)
 			lineOf[line] = len(lines) // plus one
 			emphasis := fig.Emphasis != "" && values[0] == fig.Emphasis
-			a.Lines = append(a.Lines, Line{Label: strings.Join(values, ", "), Emphasis: emphasis})
+			a.Lines = append(a.Lines, Line{strings.Join(values, ", "), lineText(keys, values), emphasis})
 		}
 	}
 	at := a.order(lines)
@@ -80,6 +81,20 @@ func lineValues(r *results.Run, keys []string) (values []string) {
 		values = append(values, r.ValueOf(key))
 	}
 	return values
+}
+
+// lineText returns the values of keys with their names, which methods and words of a named axis do without.
+func lineText(keys, values []string) string {
+	var text []string
+	for k, key := range keys {
+		_, err := strconv.ParseFloat(values[k], 64)
+		if strings.Contains(key, ".") || err == nil && key != "method" {
+			text = append(text, settingText(key, values[k]))
+		} else {
+			text = append(text, values[k])
+		}
+	}
+	return strings.Join(text, ", ")
 }
 
 // legendTitle returns the names of the keys that the lines are values of, with the units of numbers: of one key, if

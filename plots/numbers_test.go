@@ -514,6 +514,10 @@ func TestLegendTitle(t *testing.T) {
 		got := legendTitle(c.keys, c.lines, c.sorted)
 		expect.That(t, got == c.want, "%v: %q, want %q", c.keys, got, c.want)
 	}
+	keys := []string{"method", "network", "network.profile", "p", deadline}
+	values := []string{"7", "slow", "3g", "1", "2"}
+	const want = "7, slow, profile = 3g, p = 1, deadline = 2 s"
+	expect.That(t, lineText(keys, values) == want, "%q, want %q", lineText(keys, values), want)
 }
 
 // Lines of two keys are apart where their labels are equal.

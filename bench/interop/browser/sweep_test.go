@@ -211,6 +211,28 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// On a phone, where tables are cards, a row of a sweep names the key.
+func TestSweptRowsOnAPhone(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "swept.toml")
+	text := "[run]\nrounds = 2\n[methods.mocha]\n[sweep]\nfaults.drop_probability = [0, 0.1]\n"
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, "run")
+	runFedsim(t, "run", file, "--out", dir, "--quiet")
+	runFedsim(t, "report", dir)
+	b := newTab(t)
+	for width, want := range map[int64]string{390: `"faults.drop_probability: "`, 1280: "none"} {
+		b.look(width, width < 500, false)
+		b.open("file://" + filepath.Join(dir, rundir.ReportFile))
+		got := ask[string](b, `getComputedStyle(document.querySelector("th[scope=row]"), "::before").content`)
+		if got != want {
+			t.Errorf("at a width of %d, a row begins with %s, must begin with %s", width, got, want)
+		}
+	}
+}
+
 // seconds returns a time with its unit in seconds.
 func seconds(t *testing.T, text []string) float64 {
 	t.Helper()

@@ -237,7 +237,7 @@ func (r *Report) joules() string {
 	}
 	var list []string
 	for _, row := range r.energy(0).Table.Blocks[0].Rows {
-		list = append(list, row[0]+" "+row[1])
+		list = append(list, row[0]+": "+row[1])
 	}
 	return shortened(list)
 }
@@ -330,7 +330,7 @@ func (r *Report) byLine(title string, experiment int, heads []string,
 			if len(runs) == 0 {
 				continue
 			}
-			label := f.Lines[line].Label
+			label := f.Lines[line].Text
 			if strings.TrimSpace(title) != "" {
 				label = title + ", " + label
 			}

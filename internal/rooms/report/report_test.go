@@ -182,7 +182,8 @@ func TestRead(t *testing.T) {
 		"<section id=\"results\"": 1, "<caption>e: how the runs ended": 2,
 		"<caption>e: errors at the end": 1, ">faults.drop_probability = 0.5</th></tr>": 3, " · 90.0 s</p>": 1,
 		"complete · 8 of 8 runs · ": 1, r.Made.ResultHash.String(): 3, // in the claim, too
-		"<th scope=\"row\">e/slow/faults.drop_probability=0.5/seed=2</th>": 1,
+		"<th scope=\"row\" data-head=\"run\">e/slow/faults.drop_probability=0.5/seed=2</th>": 1,
+		"<th scope=\"row\" data-head=\"line\">Drop probability = 0.5, slow</th>":             2,
 		"data-chart=\"curves\"": 1,
 	} {
 		got := strings.Count(page.String(), want)

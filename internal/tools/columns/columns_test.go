@@ -177,7 +177,7 @@ y\_1 & \textbf{0.1} & - & \textless{}i\textgreater{} \\
 <tr><th scope="col">m</th><th scope="col" class="begins">v</th><th scope="col" class="begins left"></th></tr></thead>
 <tbody>
 <tr class="title"><th scope="rowgroup" colspan="3">p = 1</th></tr>
-<tr><th scope="row">y_1</th><td class="begins" data-head="at the end: v"><strong class="best" title="the best of this block">0.1</strong></td><td class="begins left" data-head="">&lt;i&gt;</td></tr>
+<tr><th scope="row" data-head="m">y_1</th><td class="begins" data-head="at the end: v"><strong class="best" title="the best of this block">0.1</strong></td><td class="begins left" data-head="">&lt;i&gt;</td></tr>
 <tr class="note"><td colspan="3">one</td></tr>
 </tbody>
 </table></div>

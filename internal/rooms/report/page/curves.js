@@ -27,7 +27,7 @@ function curvesOf(report, index, preset = {}) {
     const groups = f.panels.map((_, panel) => f.lines.map((_, k) => runs.filter((r) => r.panel === panel && r.line === k).map((r) => curveOf(r, x, y, c.xLog, c.yLog)).filter((v) => v.x.length > 0)));
     const calmed = c.band === "each" ? [] : calm(groups, y.best, c.xLog, c.yLog);
     const off = f.lines.map((_, k) => runs.some((r) => r.line === k && ((c.yLog && r.column(c.y).some((v) => v <= 0)) || (c.xLog && r.count > 1 && r.column(c.x).every((v) => v <= 0)))));
-    const note = (text, of) => (of.length > 0 ? el("p", { class: "quiet" }, `${text}: ${of.map((k) => f.lines[k].Label).join(", ")}.`) : null);
+    const note = (text, of) => (of.length > 0 ? el("p", { class: "quiet" }, `${text}: ${of.map((k) => f.lines[k].Text).join(", ")}.`) : null);
     notes.replaceChildren(...[note("Values up to 0, which are not on a logarithmic axis", [...off.keys()].filter((k) => off[k])),
       note("Curves that jump, drawn as the best value so far of each run", calmed)].filter(Boolean));
     drawn = f.panels.map((title, panel) => {

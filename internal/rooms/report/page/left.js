@@ -4,7 +4,7 @@
 function leftOf(report, index, { metric }) {
   const f = report.experiments[index].figure, look = looks(f);
   const charts = distributionsOf(report, index, report.experiments[index].left[metric]);
-  return { element: el("div", {}, el("p", { class: "key" }, look.map((l, k) => el("span", {}, swatch(l), " ", f.lines[k].Label))),
+  return { element: el("div", {}, el("p", { class: "key" }, look.map((l, k) => el("span", {}, swatch(l), " ", f.lines[k].Text))),
     el("div", { class: "panels", "data-count": charts.length }, charts.map((d) => d.element))), arrive: () => charts.forEach(arrive), erase: () => charts.forEach((d) => d.erase()) };
 }
 

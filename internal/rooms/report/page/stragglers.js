@@ -7,7 +7,7 @@ function byLine(report, index) {
   const f = report.experiments[index].figure, groups = [];
   f.panels.forEach((title, panel) => f.lines.forEach((line, k) => {
     const runs = report.runs.filter((r) => r.experiment === index && r.panel === panel && r.line === k);
-    if (runs.length > 0) groups.push({ label: (title.trim() ? title + ", " : "") + line.Label, runs });
+    if (runs.length > 0) groups.push({ label: (title.trim() ? title + ", " : "") + line.Text, runs });
   }));
   return groups;
 }
