@@ -20,6 +20,8 @@ const (
 const (
 	// exploration draws among this many times the clients that it takes, those with the most rows
 	exploreWindow = 5
+	// factor of epsilon from one round to the next
+	exploreDecay = 0.98
 	// T is this quantile of the durations of all clients at first
 	preferredShare = 0.3
 	// by which the pacer raises the share of T when utilities stay, and lowers it when they jump
@@ -34,8 +36,6 @@ type oortOptions struct {
 	Losses string `toml:"losses"`
 	// epsilon, the share of the first round that explores clients that have not responded yet
 	Explore float64 `toml:"explore"`
-	// factor of epsilon from one round to the next
-	ExploreDecay float64 `toml:"explore_decay"`
 	// smallest epsilon
 	ExploreMin float64 `toml:"explore_min" absent:"-1: 0.3 by the authors, 0.2 by the paper"`
 	// exponent of the penalty (T/t)^alpha of clients whose last response took t, longer than the
@@ -65,7 +65,6 @@ func (o *oortOptions) Validate(c *config.Checker) {
 		c.Require(x == -1 || x >= 0 && x <= 1, key, x, "must be in [0, 1]")
 	}
 	share("explore", o.Explore)
-	share("explore_decay", o.ExploreDecay)
 	orDefault("explore_min", o.ExploreMin)
 	orDefault("clip", o.Clip)
 	orDefault("cutoff", o.Cutoff)
@@ -118,6 +117,7 @@ func (o *oortOptions) statistical(s *federation.Selection, client int32, h *fede
 type oort struct {
 	oortOptions
 	epsilon   float64
+	decay     float64   // factor of epsilon from one round to the next
 	preferred float64   // T in seconds
 	gains     []float64 // of each round before: the utility of its responses in time
 	asked     []int32   // in the last round
@@ -141,7 +141,7 @@ func init() {
 		History: true,
 		Options: func() config.Options {
 			return &oortOptions{
-				Convention: oortAuthors, Losses: "rms", Explore: 0.9, ExploreDecay: 0.98, ExploreMin: -1, Alpha: 2,
+				Convention: oortAuthors, Losses: "rms", Explore: 0.9, ExploreMin: -1, Alpha: 2,
 				PacerWindow: 20, Clip: -1, Cutoff: -1, Participations: -1,
 			}
 		},
@@ -155,8 +155,8 @@ func init() {
 		New: func(_ federation.SelectorSetup, o config.Options) (federation.Selector, error) {
 			opts := o.(*oortOptions).resolved()
 			if opts.Convention == oortPaper {
-				return &oort{oortOptions: opts, epsilon: opts.Explore, preferred: opts.PacerStepS,
-					weighted: (*federation.Selection).Weighted}, nil
+				return &oort{oortOptions: opts, epsilon: opts.Explore, decay: exploreDecay,
+					preferred: opts.PacerStepS, weighted: (*federation.Selection).Weighted}, nil
 			}
 			return newAuthorsOort(opts), nil
 		},
@@ -181,7 +181,7 @@ func (o *oort) Select(s *federation.Selection) []int32 {
 	}
 	slices.Sort(chosen)
 	o.asked = chosen
-	o.epsilon = max(o.ExploreMin, o.epsilon*o.ExploreDecay)
+	o.epsilon = max(o.ExploreMin, o.epsilon*o.decay)
 	return o.asked
 }
 

@@ -24,6 +24,7 @@ import (
 type authorsOort struct {
 	oortOptions
 	epsilon   float64
+	decay     float64   // factor of epsilon from one round to the next
 	share     float64   // of the clients whose durations are at most T
 	window    float64   // exploration draws among this many times the clients that it takes
 	pool      int       // exploitation draws among more than this many times the clients that it takes
@@ -56,7 +57,8 @@ const (
 
 func newAuthorsOort(o oortOptions) *authorsOort {
 	return &authorsOort{
-		oortOptions: o, epsilon: o.Explore, share: preferredShare, pool: oortPool, window: exploreWindow,
+		oortOptions: o, epsilon: o.Explore, decay: exploreDecay, share: preferredShare,
+		pool: oortPool, window: exploreWindow,
 		weighted: (*federation.Selection).Weighted, uniform: (*federation.Selection).Uniform,
 	}
 }
@@ -74,7 +76,7 @@ func (o *authorsOort) Select(s *federation.Selection) []int32 {
 	o.pace(s)
 	o.divide(s)
 	preferred := o.preferred()
-	o.epsilon = max(o.epsilon*o.ExploreDecay, o.ExploreMin)
+	o.epsilon = max(o.epsilon*o.decay, o.ExploreMin)
 	exploit := min(s.Size-int(float64(s.Size)*o.epsilon), len(o.known))
 	o.exploited = append(o.exploited[:0], o.exploit(s, exploit, preferred)...)
 	chosen := append(o.asked[:0], o.exploited...)

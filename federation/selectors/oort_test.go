@@ -11,6 +11,7 @@ import (
 	"fedsim/federation"
 	"fedsim/federation/servertest"
 	"fedsim/internal/tools/elementary"
+	"fedsim/internal/tools/expect"
 	"fedsim/internal/tools/filetest"
 )
 
@@ -82,9 +83,11 @@ func TestOortPicksWhatTheTwinDoes(t *testing.T) {
 	factory, _ := federation.LookupSelector("oort")
 	opts := factory.Options().(*oortOptions)
 	opts.Convention = oortPaper
-	opts.ExploreDecay, opts.PacerStepS, opts.PacerWindow, opts.Participations = 0.85, 2, 5, 6
+	opts.PacerStepS, opts.PacerWindow, opts.Participations = 2, 5, 6
 	r := rehearse(t, "oort", opts, federation.SelectorSetup{}, rows(trace.rows))
 	o := r.Selector.(*oort)
+	expect.That(t, o.decay == 0.98, "epsilon decays by %g", o.decay) // testdata/oort/twin.py
+	o.decay = 0.85
 	for _, seconds := range trace.expected {
 		o.speed.weights = append(o.speed.weights, 1/seconds)
 	}
@@ -117,10 +120,11 @@ func TestOortOfItsAuthorsPicksWhatTheTwinDoes(t *testing.T) {
 	trace := readOortTrace(t)
 	factory, _ := federation.LookupSelector("oort")
 	opts := factory.Options().(*oortOptions)
-	opts.ExploreDecay, opts.ExploreMin, opts.PacerWindow, opts.Cutoff, opts.Participations = 0.85, 0.2, 5, 0.7, 7
+	opts.ExploreMin, opts.PacerWindow, opts.Cutoff, opts.Participations = 0.2, 5, 0.7, 7
 	r := rehearse(t, "oort", opts, federation.SelectorSetup{}, rows(trace.rows))
 	o := r.Selector.(*authorsOort)
-	o.pool, o.window = 2, 1.5
+	expect.That(t, o.decay == 0.98, "epsilon decays by %g", o.decay) // testdata/oort/authors.py
+	o.decay, o.pool, o.window = 0.85, 2, 1.5
 	o.duration = slices.Clone(trace.expected)
 	o.weighted = trace.weighted
 	o.uniform = func(s *federation.Selection, k int, from []int32) []int32 {
