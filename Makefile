@@ -209,7 +209,7 @@ test-torch:
 	@made=$$(mktemp -d) && trap 'rm -rf "$$made"' EXIT && $(GO) build -o "$$made/fedsim" ./cmd/fedsim && \
 		/usr/bin/python3 -m venv --system-site-packages "$$made/venv" && "$$made/venv/bin/pip" install -q 'pytest>=8' 'numpy<2' 'pandas<3' flwr nbclient ipykernel && \
 		cd python && FEDSIM_BINARY="$$made/fedsim" "$$made/venv/bin/python" -m pytest -p no:cacheprovider -rs \
-		tests/test_torch.py tests/test_learner.py tests/test_truth.py tests/test_examples.py tests/test_notebooks.py
+		tests/test_torch.py tests/test_learner.py tests/test_docs.py tests/test_examples.py tests/test_notebooks.py
 
 # Tests pyfedsim.flower with four releases of Flower, compares it with Flower's own
 # simulation, and runs apps that Flower generates. It installs them to FLOWER once (1.5 GB).

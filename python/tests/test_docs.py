@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,64 @@ def test_the_model_of_the_page(fedsim: Path, tmp_path: Path) -> None:
     for method in ("fedavg", "scaffold", "fednova"):
         errors = rounds["test_error"][rounds["algorithm"] == method]
         assert errors[-1] < 0.9 * errors[0]
+
+
+@pytest.mark.once
+def test_the_torch_model_of_the_page(fedsim: Path, tmp_path: Path) -> None:
+    """Check layers.py, and let it learn."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    if not PAGE.is_file():
+        pytest.skip("the page is not in the sdist")
+    block = re.search(r"^`layers.py`\n\n```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    assert block is not None
+    (tmp_path / "layers.py").write_text(block[1])
+    (tmp_path / "layers.toml").write_text(
+        f"""[data]
+target = "classes"
+synthetic = {{ clients = 3, features = 784, classes = 10, rows_min = 30, rows_max = 40 }}
+bias = false
+[problem]
+model = "external"
+program.command = ["{sys.executable}", "layers.py"]
+[run]
+rounds = 5
+[methods.fedavg]
+[[experiment]]
+name = "layers"
+"""
+    )
+    in_folder(
+        tmp_path,
+        f"""import subprocess, pyfedsim
+subprocess.run(["{fedsim}", "check", "--model", "layers.toml"], check=True)
+pyfedsim.run("layers.toml", allow_external=True, figures=False)""",
+    )
+    rounds = pyfedsim.Run(tmp_path / "runs" / "layers").table("rounds", "numpy")
+    assert rounds["primal"][-1] < 0.95 * rounds["primal"][0]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("fedsim")
+def test_the_download_of_the_page(tmp_path: Path) -> None:
+    """The files are there: nothing is fetched from a network."""
+    if not PAGE.is_file():
+        pytest.skip("the page is not in the sdist")
+    data = Path(os.environ.get("FEDSIM_DATA", "missing")) / "mnist"
+    if not data.is_dir():
+        pytest.skip(f"no {data}: set FEDSIM_DATA to the folder that has mnist")
+    block = re.search(r"\n## Public data\n.*?```py\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+    assert block is not None
+    shutil.copytree(data, tmp_path / "data" / "mnist")
+    (tmp_path / "mine.toml").write_text(
+        """data.target = "classes"
+data.partition = { method = "iid", clients = 100 }
+run = { rounds = 3, eval_every = 3 }
+methods.fedavg = {}
+"""
+    )
+    in_folder(tmp_path, "import pyfedsim\n" + block[1])
+    rounds = pyfedsim.Run(tmp_path / "runs" / "mine").table("rounds", "numpy")
+    assert rounds["test_error"][-1] < 0.4
 
 
 def in_folder(folder: Path, code: str) -> None:

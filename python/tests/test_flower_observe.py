@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import importlib
+import re
 import sys
 import time
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("flwr", reason="Flower is not installed: pip install flwr")
@@ -23,7 +26,6 @@ with warnings.catch_warnings():
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
@@ -152,3 +154,49 @@ def test_the_launch_of_a_process_is_waiting(monkeypatch: pytest.MonkeyPatch) -> 
         {"compute_s", "cpu_s"},
     ]
     assert 0.02 < records[0]["wait_s"] < 3600
+
+
+def test_the_app_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An app as docs/python.md has it writes the log of ten rounds."""
+    page = Path(__file__).parents[2] / "docs" / "python.md"
+    if not page.is_file():
+        pytest.skip("the page is not in the sdist")
+    block = re.search(r"^```py\n([^`]*observe\.flower.*?)^```", page.read_text(), re.M | re.S)
+    assert block is not None
+    clients, servers, strategies = (
+        importlib.import_module(f"flwr.{name}")
+        for name in ("clientapp", "serverapp", "serverapp.strategy")
+    )
+    names = {
+        "ClientApp": clients.ClientApp,
+        "FedAvg": strategies.FedAvg,
+        "server_app": servers.ServerApp(),
+        "arrays": flwr.ArrayRecord([np.zeros(3)]),
+    }
+    monkeypatch.chdir(tmp_path)
+    exec(block[1], names)  # noqa: S102
+    names["client_app"].train()(app)
+
+    @names["client_app"].evaluate()  # type: ignore[untyped-decorator]
+    def evaluate(message: Any, _: Any) -> Any:
+        metrics = flwr.MetricRecord({"num-examples": 60, "loss": 0.5})
+        return flwr.Message(flwr.RecordDict({"metrics": metrics}), reply_to=message)
+
+    class Nodes(Grid):
+        def get_node_ids(self) -> list[int]:
+            return [11, 12]
+
+        def reply(self, key: str) -> Any:
+            name = {"client": f"pi-{self.sent[key].metadata.dst_node_id}"}
+            return self.app(self.sent[key], SimpleNamespace(node_config=name))
+
+    names["server_app"](Nodes(names["client_app"]), SimpleNamespace())
+    with (tmp_path / "monday.csv").open() as file:
+        found = list(csv.DictReader(file))
+    assert sorted((int(row["round"]), row["kind"], row["client"]) for row in found) == [
+        (number, kind, client)
+        for number in range(1, 11)
+        for kind in ("evaluate", "train")
+        for client in ("pi-11", "pi-12")
+    ]
+    assert all(float(row["compute_s"]) >= 0.02 for row in found if row["kind"] == "train")

@@ -37,7 +37,8 @@ func TestCalibrationPage(t *testing.T) {
 	for want, n := range map[string]int{
 		"<h1>my &lt;calibration&gt;</h1>": 1, "<p>1 run, 3 rounds, 6 attempts of 2 clients</p>": 1,
 		"<svg ": 3, `id="measured"`: 1, `id="residuals"`: 1, `id="fleet"`: 1,
-		"<caption>computation: clients</caption>": 1, "<tr><th scope=\"row\" data-head=\"client\">&lt;b&gt;ann</th><td": 2,
+		"<caption>computation: clients</caption>":                         1,
+		"<tr><th scope=\"row\" data-head=\"client\">&lt;b&gt;ann</th><td": 2,
 		">GFLOP/s</th>": 2, "<h4>not identified, left at the default</h4>": 1, "<li>step_overhead_s: ": 1,
 		"<li>Rows are &lt;few&gt;.</li>": 1, "<b>": 0, "<?xml": 0, "<script": 0, "<link": 1, "src=": 0, "url(": 0,
 		"@import": 0,

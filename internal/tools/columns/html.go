@@ -136,7 +136,8 @@ func (t *Table) html(b *strings.Builder, title string) {
 			write(`<tr class="title"><th scope="rowgroup"`, whole, html.EscapeString(block.Title), "</th></tr>\n")
 		}
 		for k, row := range block.Rows {
-			write(`<tr><th scope="row" data-head="`, html.EscapeString(t.Label), `">`, html.EscapeString(row[0]), "</th>")
+			write(`<tr><th scope="row" data-head="`, html.EscapeString(t.Label), `">`)
+			write(html.EscapeString(row[0]), "</th>")
 			for c, cell := range row[1:] {
 				if !filled[c+1] {
 					continue
