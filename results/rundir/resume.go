@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fedsim/internal/tools/atomicfile"
+	"fedsim/internal/tools/quote"
 	"fedsim/results"
 )
 
@@ -145,12 +146,22 @@ func requireNoCheckpoint(dir string) error {
 	if len(c.progress.states.named) > 0 {
 		more = " and more under way"
 	}
-	how := "with fedsim run --resume " + dir
+	how := "with " + ResumeCommand(dir, c.Command)
 	if c.Program != nil {
 		how = "by starting " + c.Program.Name + " with --resume " + dir
 	}
 	return fmt.Errorf("%s: %w, %d finished%s, last written %s: resume it %s, %s",
 		dir, ErrUnfinished, c.finished(), more, info.ModTime().Format("2006-01-02 at 15:04:05"), how, remedy)
+}
+
+// ResumeCommand returns the command that resumes the run in a directory, which starts programs if the command of the
+// run did.
+func ResumeCommand(dir string, command []string) string {
+	resume := "fedsim run --resume " + quote.Shell(dir)
+	if slices.Contains(command, "--allow-external") {
+		resume += " --allow-external"
+	}
+	return resume
 }
 
 // Resume continues the run. The scenario of about must be that of the checkpoint; place

@@ -22,6 +22,7 @@ type runState struct {
 	RunsDone  int           `json:"runs_done"`
 	UnderWay  []runUnderWay `json:"under_way"`
 	Next      string        `json:"next"`
+	resume    string        // the command
 }
 
 // runUnderWay is a run that has begun and has not ended.
@@ -49,6 +50,7 @@ func lookAtRun(dir string) (subject, error) {
 		return nil, err
 	}
 	s.Status, s.State, s.Runs = l.Status, l.Manifest.State, l.Total
+	s.resume = rundir.ResumeCommand(dir, l.Manifest.Command)
 	for i := range l.Runs {
 		r := &l.Runs[i]
 		if r.Status == results.Done || r.Status == results.Stalled {
@@ -80,8 +82,8 @@ func (s runState) ended() (bool, error) {
 		return true, nil
 	default:
 		return true,
-			fmt.Errorf("%s: the run is unfinished and no process works on it: resume it with fedsim run --resume %s",
-				s.Directory, quote.Shell(s.Directory))
+			fmt.Errorf("%s: the run is unfinished and no process works on it: resume it with %s",
+				s.Directory, s.resume)
 	}
 }
 
@@ -108,7 +110,7 @@ func (s runState) text(width int) string {
 		width))
 	next := map[string]string{
 		nextWait:   "wait; fedsim report " + quote.Shell(s.Directory) + " --live shows the curves",
-		nextResume: "fedsim run --resume " + quote.Shell(s.Directory),
+		nextResume: s.resume,
 		nextReport: "fedsim report " + quote.Shell(s.Directory),
 	}[s.Next]
 	b.WriteString("next:   " + next + "\n")
