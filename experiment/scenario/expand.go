@@ -467,7 +467,7 @@ func (d *design) overrideByFleet(s *Settings, problems *config.Errors) {
 			problems.Add(d.at,
 				fmt.Sprintf(
 					"experiment %s: axis %s sets network.profile, which has no effect: "+
-						"the fleet sets the links, so leave out [fleet]",
+						"the fleet sets the links, so leave out [fleet], or set fleet.name = \"none\"",
 					d.name, d.axes[i].name))
 		}
 	}

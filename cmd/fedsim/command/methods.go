@@ -164,7 +164,11 @@ func optionsText(table string, fields []config.Field, width int) string {
 		if i+1 < len(fields) && strings.HasPrefix(fields[i+1].Key, o.Key+".") { // a table: its keys follow
 			continue
 		}
-		text += fmt.Sprintf("  %s.%s = %s (%s)\n%s\n", table, o.Key, o.Default, o.Type, columns.Wrap(o.Doc, width, 6))
+		text += "  " + table + "." + o.Key
+		if o.Default != "" {
+			text += " = " + o.Default
+		}
+		text += fmt.Sprintf(" (%s)\n%s\n", o.Type, columns.Wrap(o.Doc, width, 6))
 	}
 	return text
 }
