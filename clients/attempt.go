@@ -32,56 +32,6 @@ func (c *Clients) Start(client int, a Attempt) (due engine.Time) {
 	return c.Send(client)
 }
 
-// PrepareDownlink draws the downlink of an attempt, and whether and where the client
-// drops, and chooses the speed of its processor. It may be called for several clients at
-// once.
-func (c *Clients) PrepareDownlink(client, number, try int) {
-	c.sizes.prepare(client)
-	c.drawDownlink(client, number, try)
-}
-
-// drawDownlink is PrepareDownlink for a message whose size is set.
-func (c *Clients) drawDownlink(client, number, try int) {
-	d := c.at(client)
-	d.number, d.try = int32(number), int32(try)
-	d.slow = c.slow(client)
-	c.drawJitter(client, number, try)
-	c.links.ResetChannel(client)
-	down := c.cost.Send(network.Down, client, number, try, c.sizes.of(client))
-	d.down = down.Duration
-	d.set(downlinkLost, down.Lost)
-	d.drops = idle
-	event := c.drops.Draw(client, number, try)
-	if !event.Happens {
-		return
-	}
-	d.cut = event.At
-	switch event.Phase {
-	case devices.DropAtStart:
-		d.drops = failed
-	case devices.DropInCompute:
-		d.drops = compute
-	case devices.DropInUpload:
-		d.drops = uplink
-	case devices.DropAnywhere:
-		d.drops = anywhere
-	}
-}
-
-// PrepareUplink draws the uplink of an attempt whose work is set, and determines the
-// lengths of its phases. It may be called for several clients at once.
-func (c *Clients) PrepareUplink(client int) {
-	d := c.at(client)
-	c.links.ResetChannel(client)
-	up := c.cost.Send(network.Up, client, int(d.number), int(d.try), d.bytesUp)
-	d.up = up.Duration
-	d.set(uplinkLost, up.Lost)
-	d.compute = c.computeTime(client)
-	if d.drops == anywhere {
-		d.placeDrop()
-	}
-}
-
 // Retry sends the message of the last attempt again, as its next try, with the same
 // work.
 func (c *Clients) Retry(client int) {
@@ -97,7 +47,7 @@ func (c *Clients) Send(client int) (due engine.Time) {
 	d, now := c.at(client), c.Now()
 	due = now.Add(c.attemptTime(client, now))
 	if c.due != nil {
-		*c.due.At(client) = c.limit(client, due)
+		*c.due.At(client) = c.limits.limit(client, due)
 	}
 	c.recorder.start(client)
 	if d.drops == failed {
@@ -106,22 +56,6 @@ func (c *Clients) Send(client int) (due engine.Time) {
 		c.await(client, polling)
 	}
 	return due
-}
-
-// attemptTime returns how long the prepared attempt of a client takes that begins at an
-// instant.
-func (c *Clients) attemptTime(client int, at engine.Time) engine.Time {
-	begins := c.nextPoll(client, polling, at)
-	received := begins.Add(c.radios.promotion(client, begins)).Add(c.at(client).down)
-	return c.responseAt(client, received, c.nextPoll(client, launching, received)) - at
-}
-
-// responseAt returns when the server has the response of a client that received its message
-// at an instant and computes from another one on.
-func (c *Clients) responseAt(client int, received, computes engine.Time) engine.Time {
-	d := c.at(client)
-	computed := computes.Add(d.compute)
-	return c.seenAt(computed.Add(c.radios.promotionAfter(client, computed-received)).Add(d.up))
 }
 
 // Cancel ends the attempt of a client, if it is at one, without a response. The
@@ -198,22 +132,6 @@ func (c *Clients) proceed(client int) {
 	d.next = c.engine.Schedule(start.Add(left), kind, client).Seq()
 }
 
-// drawChannel draws the transfer that a client begins now again, by the same random numbers, with the present latency
-// and losses of its link.
-func (c *Clients) drawChannel(client int) {
-	d := c.at(client)
-	way := d.phase.way()
-	c.links.SetChannel(c.channel, client, way, c.Now())
-	t := c.cost.Send(way, client, int(d.number), int(d.try), c.message(client, way).bytes)
-	if way == network.Down {
-		d.down = t.Duration
-		d.set(downlinkLost, t.Lost)
-		return
-	}
-	d.up = t.Duration
-	d.set(uplinkLost, t.Lost)
-}
-
 // leave ends the present stretch of work of a client and counts its work: all that was
 // left of the phase, up to a drop, when it is complete, and the share that has passed
 // otherwise.
@@ -279,31 +197,6 @@ func (c *Clients) stretch(client int, start engine.Time, left float64, complete 
 	}
 }
 
-// count counts the FLOPs or the bytes of a share of a client's phase, which was between two
-// shares of it, and the energy of bytes that are paid for at the end.
-func (c *Clients) count(client int, share, from, to float64) (amount float64) {
-	d := c.at(client)
-	if d.phase == compute {
-		amount = float64(d.flops * share)
-		c.traffic.FLOPs += amount
-		return amount
-	}
-	m := c.message(client, d.phase.way())
-	amount = c.movedBetween(m, from, to)
-	switch {
-	case c.hubs != nil: // the bytes come from the hub, or go to it
-	case m.way == network.Down:
-		c.traffic.BytesDown += amount
-	default:
-		c.traffic.BytesUp += amount
-	}
-	if c.hubs == nil && c.observers != nil {
-		c.observers.moved(client, d.began, c.Now(), c.links.OnWire(client, amount))
-	}
-	c.pay(m, amount)
-	return amount
-}
-
 // stop ends the work of a client, which draws the power of an idle device from now on.
 func (c *Clients) stop(client int, p phase) {
 	d := c.at(client)
@@ -319,19 +212,6 @@ func (c *Clients) fail(client int, why Reason) {
 	c.at(client).set(paused, false)
 	c.stop(client, failed)
 	c.listener.Failed(client, why)
-}
-
-// miss lets a client fail whose hub has not received the server's message: the response was due at
-// an instant.
-func (c *Clients) miss(client int, due engine.Time) {
-	if c.due != nil {
-		*c.due.At(client) = due
-	}
-	if d := c.at(client); d.empty() {
-		d.phase = drained
-	} else {
-		d.phase = failed
-	}
 }
 
 // downloaded lets a client, whose downlink is over, compute.
@@ -383,9 +263,7 @@ func (c *Clients) uploaded(client int) {
 		c.fail(client, MessageLost)
 		return
 	}
-	d := c.at(client)
-	c.computedS += d.compute.Seconds()
-	c.respondedS += (d.down + d.compute + d.up).Seconds()
+	c.meter.responded(c.at(client))
 	c.stop(client, idle)
 	if c.hubs != nil {
 		c.hubs.receive(client)

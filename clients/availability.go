@@ -3,43 +3,98 @@ package clients
 import (
 	"fedsim/devices"
 	"fedsim/engine"
+	"fedsim/internal/tools/roster"
 )
+
+// presence knows when clients are available by their trace, and follows those whose availability somebody needs to
+// know.
+type presence struct {
+	trace      devices.Availability // nil: clients are always available
+	clock      *engine.Engine
+	population *population
+	energy     *energy
+	followed   *roster.Column[bool] // whether the next look at a client's trace is scheduled; nil: always
+	changes    int                  // changes of availability that somebody needed to know
+}
+
+func newPresence(s *Setup, p *population, e *energy, clock *engine.Engine) presence {
+	a := presence{trace: s.Availability, clock: clock, population: p, energy: e}
+	if s.Lazy {
+		a.followed = roster.NewColumn[bool](p.roster, nil)
+	}
+	return a
+}
+
+// Changes returns how often a client became available or unavailable; in a lazy population, as far as somebody
+// needed to know.
+func (p *presence) Changes() int { return p.changes }
 
 // Askable reports whether a client is available now. In a lazy population the client needs no state.
 // It may be called from several goroutines at once, unless availability comes from a trace model.
-func (c *Clients) Askable(client int) bool {
-	if c.followed == nil || c.roster.Has(client) && *c.followed.At(client) {
-		return c.Available(client)
+func (p *presence) Askable(client int) bool {
+	if p.followed == nil || p.population.roster.Has(client) && *p.followed.At(client) {
+		return p.population.Available(client)
 	}
-	if c.setup.Availability == nil {
+	if p.trace == nil {
 		return true
 	}
-	present, _ := c.setup.Availability.Available(client, c.Now())
+	present, _ := p.trace.Available(client, p.clock.Now())
 	return present
 }
 
 // Admit gives a client of a lazy population state, before it is started or asked for its state, and
 // follows its availability from now on. It does nothing otherwise.
-func (c *Clients) Admit(client int) {
-	if c.followed == nil {
+func (p *presence) Admit(client int) {
+	if p.followed == nil {
 		return
 	}
-	c.roster.Add(client)
-	if followed := c.followed.At(client); c.setup.Availability != nil && !*followed {
-		present, _ := c.lookUp(client)
-		c.at(client).set(unavailable, !present)
+	p.population.roster.Add(client)
+	if followed := p.followed.At(client); p.trace != nil && !*followed {
+		present, _ := p.lookUp(client)
+		p.population.at(client).set(unavailable, !present)
 		*followed = true
 	}
 }
 
 // lookUp reports whether a client is available by its trace, and whether that may
 // change, and schedules the next look.
-func (c *Clients) lookUp(client int) (present, changes bool) {
-	present, until := c.setup.Availability.Available(client, c.Now())
+func (p *presence) lookUp(client int) (present, changes bool) {
+	present, until := p.trace.Available(client, p.clock.Now())
 	if changes = until != engine.Never; changes {
-		c.engine.Schedule(until, EventAvailability, client)
+		p.clock.Schedule(until, EventAvailability, client)
 	}
 	return present, changes
+}
+
+// NeverAvailable reports whether a client will never be available again: its battery
+// is empty and never charged, or it is unavailable for the rest of the time.
+func (p *presence) NeverAvailable(client int) bool {
+	empty, charged := p.energy.Depleted(client)
+	return empty && !charged || p.gone(client)
+}
+
+// gone reports whether a client is unavailable for the rest of the time.
+func (p *presence) gone(client int) bool {
+	if !p.population.at(client).is(unavailable) {
+		return false
+	}
+	present, until := p.trace.Available(client, p.clock.Now())
+	return !present && until == engine.Never
+}
+
+// NextChange returns when the availability of a client may change next, by its trace or
+// since its empty battery is charged again.
+func (p *presence) NextChange(client int) engine.Time {
+	next := engine.Never
+	if p.trace != nil {
+		_, next = p.trace.Available(client, p.clock.Now())
+	}
+	if p.population.at(client).empty() {
+		if at, charged := p.energy.batteries.RestoreAt(client); charged {
+			next = min(next, at)
+		}
+	}
+	return next
 }
 
 // changeAvailability makes a client available or unavailable, as its trace says.
@@ -106,32 +161,4 @@ func (c *Clients) interrupt(client int, returns bool) {
 		return
 	}
 	c.fail(client, BecameUnavailable)
-}
-
-// NeverAvailable reports whether a client will never be available again: its battery
-// is empty and never charged, or it is unavailable for the rest of the time.
-func (c *Clients) NeverAvailable(client int) bool {
-	if empty, charged := c.Depleted(client); empty && !charged {
-		return true
-	}
-	if !c.at(client).is(unavailable) {
-		return false
-	}
-	present, until := c.setup.Availability.Available(client, c.Now())
-	return !present && until == engine.Never
-}
-
-// NextChange returns when the availability of a client may change next, by its trace or
-// since its empty battery is charged again.
-func (c *Clients) NextChange(client int) engine.Time {
-	next := engine.Never
-	if a := c.setup.Availability; a != nil {
-		_, next = a.Available(client, c.Now())
-	}
-	if c.at(client).empty() {
-		if at, charged := c.batteries.RestoreAt(client); charged {
-			next = min(next, at)
-		}
-	}
-	return next
 }

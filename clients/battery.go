@@ -1,11 +1,5 @@
 package clients
 
-import (
-	"fedsim/devices"
-	"fedsim/engine"
-	"fedsim/network"
-)
-
 // checkBattery depletes a client when its battery is empty now, and lets it refuse work
 // when it is low.
 func (c *Clients) checkBattery(client int) {
@@ -82,35 +76,4 @@ func (c *Clients) updateRefusal(client int) {
 			c.listener.Available(client)
 		}
 	}
-}
-
-// CannotComplete reports whether the battery of a client, which was just recharged, is
-// certain to be depleted before the client completes its last attempt again. It is
-// recharged to the same level every time, and each try takes the same energy. With
-// jitter, a speed that changes, or a charging plan, nothing is certain.
-func (c *Clients) CannotComplete(client int) bool {
-	s := &c.setup
-	m := c.cursor(c.work(client), c.Now())
-	if _, until := c.factor(client, c.Now(), &m); until != engine.Never || m.of != nil ||
-		s.Network.Jitter > 0 || s.Charging != nil || s.Devices.Charging == devices.Daily {
-		return false
-	}
-	d := c.at(client)
-	d.slow = c.slow(client)
-	down, up := c.message(client, network.Down), c.message(client, network.Up)
-	for _, m := range [...]*message{&down, &up} {
-		m.length = c.cost.Send(m.way, client, int(d.number), int(d.try), m.bytes).Duration
-	}
-	need, rounding := c.energy.attempt(down, up, c.computeTime(client))
-	return need > float64(c.batteries.Left(client)*(1+1e-9))+rounding
-}
-
-// Exchange charges a client that is not depleted a short message and its answer besides its
-// attempts: their bytes, and the energy of its radio beyond that of an idle device, without
-// promotion and tail. It returns how long they usually take. Nothing is lost.
-func (c *Clients) Exchange(client int, bytesDown, bytesUp float64) (length engine.Time) {
-	c.traffic.BytesDown += bytesDown
-	c.traffic.BytesUp += bytesUp
-	c.exchange(client, bytesDown, bytesUp)
-	return c.UsualTransfers(client, bytesDown, bytesUp)
 }

@@ -6,7 +6,6 @@ import (
 	"fedsim/config"
 	"fedsim/devices"
 	"fedsim/engine"
-	"fedsim/internal/tools/roster"
 )
 
 // Clients is the simulated clients of a run and the virtual clock that they live by.
@@ -23,34 +22,17 @@ type Clients struct {
 	recorder
 	waiting
 	inbox
+	presence
+	preparation
+	prospects
+	meter
 	*hubs // nil: there are none
 
-	followed *roster.Column[bool] // whether the next look at a client's availability is scheduled; nil: always
-
-	drops    *devices.Drops
+	prefetch prefetch
 	flows    *sharedLinks // nil: the length of a transfer is known when it begins
 	timeouts *timeouts    // nil: no connection is given up
 	limits   *limits      // nil: no try is given up
-
-	traffic Traffic // work and bytes since Take
-
-	computedS, respondedS float64 // seconds of computing, and of all phases, of attempts that led to a response
-	changes               int     // changes of availability that somebody needed to know
-	fetched               float64
 }
-
-// Traffic is the work and the bytes of clients.
-type Traffic struct {
-	FLOPs, BytesDown, BytesUp float64
-}
-
-// ComputeShare returns the share of computing in the time of attempts that led to a response, as if each client
-// had its links to itself and its usual speed; NaN before the first.
-func (c *Clients) ComputeShare() float64 { return c.computedS / c.respondedS }
-
-// Changes returns how often a client became available or unavailable; in a lazy population, as far as somebody
-// needed to know.
-func (c *Clients) Changes() int { return c.changes }
 
 // New returns clients that are idle. Begin begins the simulation.
 func New(s Setup, l Listener) (*Clients, error) {
@@ -74,12 +56,12 @@ func New(s Setup, l Listener) (*Clients, error) {
 		return nil, err
 	}
 	l.ensureDefaults()
-	c := &Clients{setup: s, listener: l, drops: drops, population: newPopulation(&s)}
-	c.assemble()
+	c := &Clients{setup: s, listener: l, population: newPopulation(&s)}
+	c.assemble(drops)
 	return c, nil
 }
 
-func (c *Clients) assemble() {
+func (c *Clients) assemble(drops *devices.Drops) {
 	s := &c.setup
 	hardware, batteries := newHardware(s, c.roster)
 	c.hardware = hardware
@@ -88,7 +70,7 @@ func (c *Clients) assemble() {
 	if s.Lazy {
 		options.Lazy = c.roster
 	} else {
-		options.Prefetch = c.fetch
+		options.Prefetch = c.prefetch.fetch
 	}
 	c.clock = clock{engine: engine.New(places, options), handler: c.handle, population: &c.population}
 	c.processors = newProcessors(s, &c.population, &c.hardware, c.engine)
@@ -96,17 +78,23 @@ func (c *Clients) assemble() {
 	c.processors.machines = newMachines(s, c.fleet, c.roster)
 	c.energy.machines = c.processors.machines
 	c.flows = newSharedLinks(s, c.links, c.engine)
+	c.clock.flows = c.flows
 	c.timeouts = newTimeouts(s, &c.population, c.engine)
-	c.limits = newLimits(s, &c.population, c.engine)
+	c.limits = newLimits(s, &c.population, c.engine, &c.listener)
 	c.waiting = newWaiting(s)
 	c.processors.radio, c.processors.waiting = &c.energy.radios, &c.waiting
 	c.inbox = inbox{population: &c.population, clock: c.engine, responded: c.listener.Responded, period: c.serverPeriod}
 	c.recorder = newRecorder(s, batteries, c.engine, c.processors.overheadShare)
 	c.recorder.machines = c.processors.machines
+	c.presence = newPresence(s, &c.population, &c.energy, c.engine)
+	c.meter = meter{population: &c.population, hardware: &c.hardware, energy: &c.energy}
 	c.hubs = newHubs(s, c)
-	if s.Lazy {
-		c.followed = roster.NewColumn[bool](c.roster, nil)
-	}
+	c.preparation = preparation{drops: drops, clock: c.engine, population: &c.population, hardware: &c.hardware,
+		processors: &c.processors, energy: &c.energy, waiting: &c.waiting, inbox: &c.inbox, hubs: c.hubs}
+	c.prospects = prospects{setup: s, clock: c.engine, population: &c.population, hardware: &c.hardware,
+		processors: &c.processors, energy: &c.energy, presence: &c.presence, flows: c.flows, timeouts: c.timeouts}
+	c.prefetch = prefetch{population: &c.population, batteries: batteries, links: c.links, clock: c.engine,
+		ahead: s.Ahead}
 }
 
 // Begin lets every client draw power and look at its availability trace. It is for
@@ -122,7 +110,7 @@ func (c *Clients) Begin() {
 		c.NoteLevel(client)
 	}
 	for client := range c.Len() {
-		if c.setup.Availability == nil {
+		if c.trace == nil {
 			break
 		}
 		if present, _ := c.lookUp(client); !present {
@@ -158,55 +146,4 @@ func (c *Clients) SendGroup(clients []int32) (end engine.Time) {
 		}
 	})
 	return end
-}
-
-// Batch calls start, which starts many clients: their events are scheduled together,
-// which is faster.
-func (c *Clients) Batch(start func()) {
-	c.engine.ScheduleBatch(func() {
-		start()
-		c.Flush()
-	})
-}
-
-// Run handles events until Stop is called or none is left.
-func (c *Clients) Run() {
-	c.Flush()
-	c.clock.Run()
-}
-
-// RunUntil handles events until Stop is called, or up to an instant and those at it.
-func (c *Clients) RunUntil(limit engine.Time) {
-	c.Flush()
-	c.clock.RunUntil(limit)
-}
-
-// Step handles the next event. It reports whether there was one.
-func (c *Clients) Step() bool {
-	c.Flush()
-	return c.clock.Step()
-}
-
-// Flush schedules the ends of transfers that share links, after attempts were started or canceled elsewhere than
-// in a Listener or in Batch. Run, RunUntil and Step begin with it; a program that handles events of Clock itself
-// calls it.
-func (c *Clients) Flush() {
-	if c.flows != nil {
-		c.flows.reschedule()
-	}
-}
-
-// Take returns what clients have moved and computed since the last Take.
-func (c *Clients) Take() Traffic {
-	sum := c.traffic
-	c.traffic = Traffic{}
-	return sum
-}
-
-// Transfers returns how long the downlink of a prepared attempt takes when it begins
-// now, and how long its uplink usually does, hubs included.
-func (c *Clients) Transfers(client int, bytesUp float64) (down, up engine.Time) {
-	down, up = c.hubs.transfers(client, bytesUp)
-	return c.radios.promotion(client, c.Now()).Add(c.at(client).down).Add(down),
-		c.ExpectedUplink(client, bytesUp).Add(up)
 }

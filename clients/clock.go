@@ -29,6 +29,7 @@ var ends = [...]engine.Kind{downlink: EventDownlinkDone, compute: EventComputeDo
 type clock struct {
 	engine      *engine.Engine
 	handler     func(engine.Event)
+	flows       *sharedLinks // transfers whose ends are scheduled behind each change; nil: there are none
 	population  *population
 	serverTimer engine.Handle
 	stops       int64 // calls of Stop
@@ -44,11 +45,41 @@ func (c *clock) Events() int64 { return c.events }
 // Now returns the virtual time.
 func (c *clock) Now() engine.Time { return c.engine.Now() }
 
-func (c *clock) Step() bool { return c.engine.Step(c.handler) }
+// Batch calls start, which starts many clients: their events are scheduled together,
+// which is faster.
+func (c *clock) Batch(start func()) {
+	c.engine.ScheduleBatch(func() {
+		start()
+		c.Flush()
+	})
+}
 
-func (c *clock) Run() { c.engine.Run(c.handler) }
+// Run handles events until Stop is called or none is left.
+func (c *clock) Run() {
+	c.Flush()
+	c.engine.Run(c.handler)
+}
 
-func (c *clock) RunUntil(limit engine.Time) { c.engine.RunUntil(limit, c.handler) }
+// RunUntil handles events until Stop is called, or up to an instant and those at it.
+func (c *clock) RunUntil(limit engine.Time) {
+	c.Flush()
+	c.engine.RunUntil(limit, c.handler)
+}
+
+// Step handles the next event. It reports whether there was one.
+func (c *clock) Step() bool {
+	c.Flush()
+	return c.engine.Step(c.handler)
+}
+
+// Flush schedules the ends of transfers that share links, after attempts were started or canceled elsewhere than
+// in a Listener or in Batch. Run, RunUntil and Step begin with it; a program that handles events of Clock itself
+// calls it.
+func (c *clock) Flush() {
+	if c.flows != nil {
+		c.flows.reschedule()
+	}
+}
 
 // Stop ends Run and RunUntil behind the event that is being handled.
 func (c *clock) Stop() {

@@ -37,9 +37,15 @@
 //   - radios: the power of a radio, and how long it takes to wake
 //   - energy: what clients draw from their batteries, and when these are checked
 //   - sharedLinks: transfers that share links, or whose rates change
+//   - presence: who is available by a trace
+//   - preparation: what attempts meet, and how long they will take
+//   - prospects: what clients can never do
+//   - meter: what clients have computed and moved
 //   - waiting, inbox: polls of clients and launchers; responses that lie at the server until it polls
 //   - hubs: groups of attempts behind hubs
 //   - recorder: entries of the journal
+//   - timeouts, limits: connections and tries that are given up
+//   - prefetch: the state of clients whose events come next
 //   - clock: virtual time, the kinds of events and the timers
 //
 // Clients itself has the attempts: it moves each client from phase to phase, and reacts to

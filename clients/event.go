@@ -59,33 +59,3 @@ func (c *Clients) happen(kind engine.Kind, client int, seq uint32) {
 		c.watchCapacity()
 	}
 }
-
-// fetch reads the state of clients whose events come next into caches. Between two events
-// of a client there are about as many events as clients, so its state comes from memory.
-// A loop that only reads has many reads under way at a time; a handler waits for each.
-func (c *Clients) fetch(soon []int32) {
-	read := 0.0
-	for _, soon := range soon {
-		client := int(soon)
-		if client >= c.Len() {
-			continue // a hub
-		}
-		d := c.at(client)
-		read += float64(d.began) + float64(d.phase) // its two lines
-		read += c.batteries.Spent(client) + c.links.Mbps(network.Up, client) +
-			float64(c.batteries.PowerChangeAt(client))
-		if empty, ok := c.batteries.EmptyAt(client); ok {
-			read += float64(empty)
-		}
-		if c.due != nil {
-			read += float64(c.Due(client))
-		}
-		if look, ok := c.engine.Timer(client); ok {
-			read += float64(look)
-		}
-	}
-	c.fetched = read // the compiler removes reads without a use
-	if c.setup.Ahead != nil {
-		c.setup.Ahead(soon)
-	}
-}

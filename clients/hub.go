@@ -90,8 +90,8 @@ func newHubs(s *Setup, c *Clients) *hubs {
 		return nil
 	}
 	h := &hubs{
-		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder, traffic: &c.traffic,
-		watch: c.observers, downlink: &c.sizes, model: s.Model, header: c.links.Bytes(0),
+		between: c.behind, clients: c, clock: c.engine, listener: &c.listener, record: &c.recorder,
+		traffic: &c.meter.traffic, watch: c.observers, downlink: &c.sizes, model: s.Model, header: c.links.Bytes(0),
 		each: make([]hub, s.Network.Hubs(s.Clients)), place: make([]place, s.Clients),
 	}
 	if h.model == nil {

@@ -7,30 +7,30 @@ import (
 
 // limits give up tries whose response takes too long. A nil *limits gives up none.
 type limits struct {
-	clock *engine.Engine
-	each  *roster.Column[uint32] // the counter of the event of the last try that has one
-	after engine.Time
+	clock    *engine.Engine
+	each     *roster.Column[uint32] // the counter of the event of the last try that has one
+	after    engine.Time
+	listener *Listener
 }
 
-func newLimits(s *Setup, p *population, clock *engine.Engine) *limits {
+func newLimits(s *Setup, p *population, clock *engine.Engine, l *Listener) *limits {
 	if s.AnswerTimeout == 0 {
 		return nil
 	}
-	return &limits{clock: clock, each: roster.NewColumn[uint32](p.roster, nil), after: s.AnswerTimeout}
+	return &limits{clock: clock, each: roster.NewColumn[uint32](p.roster, nil), after: s.AnswerTimeout, listener: l}
 }
 
 // limit schedules the end of a try that begins now, and returns the instant until which the server waits: that end, or
 // when the response is due if nobody gives the try up.
-func (c *Clients) limit(client int, due engine.Time) engine.Time {
-	l := c.limits
+func (l *limits) limit(client int, due engine.Time) engine.Time {
 	if l == nil {
 		return due
 	}
 	l.clock.CancelSeq(client, *l.each.At(client))
-	if !c.listener.Needed(client) {
+	if !l.listener.Needed(client) {
 		return due
 	}
-	at := c.Now().Add(l.after)
+	at := l.clock.Now().Add(l.after)
 	*l.each.At(client) = l.clock.Schedule(at, EventTimer, client).Seq()
 	return at
 }

@@ -198,3 +198,16 @@ func (p *population) SetBytesDown(bytes float64) { p.sizes.setAll(bytes) }
 // SetBytesDownOf sets the size of the message of the attempt of a client that is prepared
 // next. Sizes are those of the clients from then on, until SetBytesDown.
 func (p *population) SetBytesDownOf(client int, bytes float64) { p.sizes.set(client, bytes) }
+
+// miss lets a client fail whose hub has not received the server's message: the response was due at
+// an instant.
+func (p *population) miss(client int, due engine.Time) {
+	if p.due != nil {
+		*p.due.At(client) = due
+	}
+	if d := p.at(client); d.empty() {
+		d.phase = drained
+	} else {
+		d.phase = failed
+	}
+}

@@ -166,27 +166,6 @@ func (t *timeouts) keeps(m message, arrived float64) float64 {
 	}
 }
 
-// CanSend reports whether a transfer of a client can succeed, alone on its link and at its usual rate.
-func (c *Clients) CanSend(way network.Direction, client int, bytes float64) bool {
-	t := c.timeouts
-	if t == nil || c.channel != nil {
-		return true
-	}
-	length := c.cost.Expected(way, client, bytes)
-	m := message{client: client, way: way, bytes: bytes, length: length}
-	latency := c.latency(m)
-	switch {
-	case t.idle > 0 && latency >= t.idle:
-		return false
-	case t.whole == 0 || length <= t.whole:
-		return true
-	case latency >= t.whole:
-		return false
-	}
-	each := float64(t.whole-latency) / float64(length-latency)
-	return float64(float64(t.config.Resends)*t.keeps(m, each))+each >= 1
-}
-
 // timeOut gives up the connection of a client now.
 func (c *Clients) timeOut(client int) {
 	d, t := c.at(client), c.timeouts
