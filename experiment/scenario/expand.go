@@ -383,11 +383,17 @@ func (s *Settings) validateMethod(check *config.Checker, label string, method *M
 	if learns {
 		learning.ValidateTasks(check, &s.Problem, s.Data.Pool || s.Data.ClientsPerTask > 1, &about)
 	}
+	s.checkMethodData(check, label, method.Algorithm == Driven, &about)
+}
+
+// checkMethodData reports data that do not fit a method, and sets what the method holds of them.
+func (s *Settings) checkMethodData(check *config.Checker, label string, driven bool, about *algorithms.Description) {
+	learns := s.Run.Mode == Learning
 	if (about.Model == algorithms.PersonalModels || about.Learns.OwnTasks) && learns {
-		s.checkPersonal(check.In("data"), &about)
+		s.checkPersonal(check.In("data"), about)
 	}
 	if s.Data.MemoryMB != (data.Megabytes{}) {
-		here := learns && s.Problem.Model != mtl.ModelExternal && !about.Own && method.Algorithm != Driven
+		here := learns && s.Problem.Model != mtl.ModelExternal && !about.Own && !driven
 		check.Require(here && !s.Federation.Lazy(), "data.memory_mb", s.Data.MemoryMB,
 			"must be empty for a learner, a driven federation, an external model, a lazy population and in timing "+
 				"mode: rows and models are not here")
@@ -397,10 +403,10 @@ func (s *Settings) validateMethod(check *config.Checker, label string, method *M
 			s.Data.Holds.PerRow = 2
 		}
 	}
-	check.Require(s.Data.EncoderFLOPs == 0 || method.Algorithm != Driven && !about.Own && !s.Federation.Relative(),
+	check.Require(s.Data.EncoderFLOPs == 0 || !driven && !about.Own && !s.Federation.Relative(),
 		"data.encoder_flops", s.Data.EncoderFLOPs, "must be 0 for a learner, a driven federation and relative costs")
 	if s.Data.NewClients > 0 {
-		check.Require(learns && about.Evaluated == algorithms.ByRun && method.Algorithm != Driven, "data.new_clients",
+		check.Require(learns && about.Evaluated == algorithms.ByRun && !driven, "data.new_clients",
 			s.Data.NewClients, fmt.Sprintf("must be 0 for %s and in timing mode: no model is here", about.Name))
 		check.Require(s.Problem.Model != mtl.ModelExternal, "data.new_clients", s.Data.NewClients,
 			"must be 0 with problem.model \"external\": its program knows the rows of clients that take part alone")

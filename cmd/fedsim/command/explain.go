@@ -43,7 +43,8 @@ theirs, and the share of time that devices waited. Under a deadline it lists tho
 that missed it, and by how much. A shared link that delayed rounds is named.
 
 --without, --deadline and --unshared estimate the time of the same rounds without the
-slowest devices, with a deadline, or with links that no transfer shares. docs/time.md#why-a-run-took-so-long says when that is possible.
+slowest devices, with a deadline, or with links that no transfer shares.
+docs/time.md#why-a-run-took-so-long says when that is possible.
 
 A directory with several seeds ends with how many of them would make the first row
 certain.

@@ -30,7 +30,8 @@ func newShow() *cobra.Command {
 		Short: "Print results, or how far a run or a plan is",
 		Long: `Print the results of a run directory: the time to each target, and what the runs came
 to. While a run is in progress or was killed, the results are those of the runs that
-have ended, and the command that resumes it is there. Of a plan, say which groups failed and why, which run and which wait.
+have ended, and the command that resumes it is there. Of a plan, say which groups
+failed and why, which run and which wait.
 Nothing in DIR is changed.
 
 --watch prints a line for every change. It ends with status 0 when all is done, and

@@ -272,7 +272,8 @@ func (r *Report) Hint() string {
 func (r *Report) leftBehind() string {
 	return r.perExperiment(
 		`<p class="quiet">Values by client at the last evaluation, of all seeds. Positive correlations: clients with
-more of it are worse; bold ones count, being at least as large as the last column. A correlation is no cause. docs/results.md has the definitions.</p>
+more of it are worse; bold ones count, being at least as large as the last column. A correlation is no cause.
+docs/results.md has the definitions.</p>
 `, func(i int, e *experimentPage) (html string) {
 			for k := range e.Left {
 				html += fmt.Sprintf("<div data-chart=\"left\" data-experiment=\"%d\" data-metric=\"%d\"></div>\n",
