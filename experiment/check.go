@@ -11,6 +11,7 @@ import (
 	"fedsim/config"
 	"fedsim/experiment/scenario"
 	"fedsim/federation/learning"
+	"fedsim/internal/rooms/fit"
 	"fedsim/mtl"
 )
 
@@ -162,7 +163,7 @@ func clientsOf(s *learning.Setup, about *algorithms.Description) error {
 	}
 	c := config.NewChecker()
 	_, asked := s.Config.Sizes(s.Clients)
-	learning.ValidateAsked(c, asked, s.Clients, about)
+	fit.Asked(c, asked, s.Clients, about)
 	s.Check(c)
 	of := clients.Setup{System: s.System, Cost: s.Config.Cost, NoMessages: about.Messages.None}
 	of.Validate(c)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"fedsim/config"
 	"fedsim/devices"
@@ -231,27 +229,4 @@ func (cfg *Config) ValidateFaults(c *config.Checker, faults *devices.Faults, lin
 	certain := func(key string, p float64) { c.Require(p != 1, key, p, "must be below 1"+endless(cfg.Protocol)) }
 	faults.DropProbability.Each("faults.drop_probability", certain)
 	certain("network.loss_probability", links.LossProbability)
-}
-
-// ValidateUse reports the keys that have no use under any of the protocols in
-// force.
-func (cfg *Config) ValidateUse(c *config.Checker, inForce []string) {
-	use := func(key string, value any, set bool) {
-		var protocols []string
-		used := false
-		for _, name := range ProtocolNames() {
-			if factory, _ := LookupProtocol(name); slices.Contains(factory.Keys, key) {
-				protocols = append(protocols, name)
-				used = used || slices.Contains(inForce, name)
-			}
-		}
-		users := "protocols " + strings.Join(protocols, ", ") + " have"
-		if len(protocols) == 1 {
-			users = "protocol " + protocols[0] + " has"
-		}
-		c.Require(!set || used, key, value, "must be left out: only "+users+" a use for it")
-	}
-	use("selection", cfg.Selection, cfg.Selection != Defaults().Selection)
-	use("min_reports", cfg.MinReports, cfg.MinReports != 0)
-	use("late", cfg.Late, cfg.Late != Drop)
 }

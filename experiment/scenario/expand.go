@@ -10,8 +10,8 @@ import (
 	"fedsim/algorithms"
 	"fedsim/config"
 	"fedsim/data"
-	"fedsim/federation/learning"
 	"fedsim/internal/rooms"
+	"fedsim/internal/rooms/fit"
 	"fedsim/mtl"
 	"fedsim/results"
 )
@@ -359,13 +359,13 @@ func (s *Settings) validateMethod(check *config.Checker, label string, method *M
 		return
 	}
 	about, hubSize, learns := method.describe(), s.Network.HubSize, s.Run.Mode == Learning
-	learning.ValidateMethod(check.In("federation"), &s.Federation, &about,
+	fit.Method(check.In("federation"), &s.Federation, &about,
 		"methods."+config.Path{label}.String()+".protocol")
 	if method.Algorithm == Driven {
 		s.checkDriven(check)
 	} else {
 		codes, privacy := s.Coding(), s.Privacy()
-		learning.ValidateCoding(check, &s.Federation, codes, privacy != nil && privacy.Noisy(), hubSize, learns, &about)
+		fit.Coding(check, &s.Federation, codes, privacy != nil && privacy.Noisy(), hubSize, learns, &about)
 		check.Require(codes == nil || !about.Own || s.Data.Source != data.SourceExternal, "data.source", s.Data.Source,
 			"must be another with compression: fedsim does not see the vectors of a learner with its own data")
 		for _, room := range rooms.All() {
@@ -378,10 +378,10 @@ func (s *Settings) validateMethod(check *config.Checker, label string, method *M
 	check.Require(learns || !about.Needs.Continuous, "run.mode", s.Run.Mode,
 		fmt.Sprintf("must be %q, or %s have options.stop = false: in a run without learning its steps, "+
 			"by which it stops clients, are not known", Learning, about.Name))
-	learning.ValidateHubs(check, hubSize, &about)
-	learning.ValidateProblem(check, s.Problem.Loss, s.Problem.Model, &about)
+	fit.Hubs(check, hubSize, &about)
+	fit.Problem(check, s.Problem.Loss, s.Problem.Model, &about)
 	if learns {
-		learning.ValidateTasks(check, &s.Problem, s.Data.Pool || s.Data.ClientsPerTask > 1, &about)
+		fit.Tasks(check, &s.Problem, s.Data.Pool || s.Data.ClientsPerTask > 1, &about)
 	}
 	s.checkMethodData(check, label, method.Algorithm == Driven, &about)
 }

@@ -160,7 +160,7 @@ func (s *Settings) validate(tree *config.Node) config.Errors {
 	s.Federation.Validate(c.In("federation"))
 	s.Engine.Validate(c.In("engine"))
 	s.Run.Validate(c.In("run"))
-	s.Federation.ValidateUse(c.In("federation"), s.protocols())
+	s.checkUse(c.In("federation"))
 	s.checkTarget(c)
 	c.Require(s.Problem.Model != mtl.ModelExternal || rooms.HavePrograms(), "problem.model", s.Problem.Model,
 		"must be another: this program has no part that starts others")
@@ -253,4 +253,27 @@ func (s *Settings) checkExternal(c *config.Checker) {
 // labels returns the labels of the methods in alphabetical order.
 func (s *Settings) labels() []string {
 	return slices.Sorted(maps.Keys(s.Methods))
+}
+
+// checkUse reports the keys of [federation] that have no use under any of the protocols in force.
+func (s *Settings) checkUse(c *config.Checker) {
+	cfg, inForce := &s.Federation, s.protocols()
+	use := func(key string, value any, set bool) {
+		var protocols []string
+		used := false
+		for _, name := range federation.ProtocolNames() {
+			if factory, _ := federation.LookupProtocol(name); slices.Contains(factory.Keys, key) {
+				protocols = append(protocols, name)
+				used = used || slices.Contains(inForce, name)
+			}
+		}
+		users := "protocols " + strings.Join(protocols, ", ") + " have"
+		if len(protocols) == 1 {
+			users = "protocol " + protocols[0] + " has"
+		}
+		c.Require(!set || used, key, value, "must be left out: only "+users+" a use for it")
+	}
+	use("selection", cfg.Selection, cfg.Selection != federation.Defaults().Selection)
+	use("min_reports", cfg.MinReports, cfg.MinReports != 0)
+	use("late", cfg.Late, cfg.Late != federation.Drop)
 }

@@ -10,6 +10,7 @@ import (
 	"fedsim/devices/fleets"
 	"fedsim/federation"
 	"fedsim/federation/protocols"
+	"fedsim/internal/rooms/fit"
 	"fedsim/mtl"
 )
 
@@ -151,19 +152,19 @@ func TestProblemsOfMethods(t *testing.T) {
 		factory, _ := algorithms.Lookup(method)
 		about := factory.Describe(factory.Options(), mtl.Shape{})
 		c := config.NewChecker()
-		ValidateProblem(c, mtl.LossHinge, mtl.ModelLinear, &about)
-		ValidateTasks(c, &mtl.Config{Regularizer: mtl.RegIndependent}, false, &about)
+		fit.Problem(c, mtl.LossHinge, mtl.ModelLinear, &about)
+		fit.Tasks(c, &mtl.Config{Regularizer: mtl.RegIndependent}, false, &about)
 		if err := c.Err(); err != nil {
 			t.Errorf("%s: %v", method, err)
 		}
-		ValidateProblem(c, mtl.LossSoftmax, mtl.ModelMLP, &about)
+		fit.Problem(c, mtl.LossSoftmax, mtl.ModelMLP, &about)
 		want := []string{`problem.model = "mlp": must be "linear", or the method a primal one such ` +
 			`as mb-sgd or fedavg: ` + method + ` is a dual method`,
 			`problem.loss = "softmax": must be one of ` + strings.Join(mtl.ScoreLosses(), ", ") + `, which learn ` +
 				`several classes one-vs-rest; or the method must be primal, such as mb-sgd or fedavg: ` + method +
 				` is a dual method`}
 		if about.Needs.Alone {
-			ValidateTasks(c, &mtl.Config{Regularizer: mtl.RegMean}, true, &about)
+			fit.Tasks(c, &mtl.Config{Regularizer: mtl.RegMean}, true, &about)
 			want = append(want, `problem.regularizer = "mean": must be "independent": clients of local exchange no `+
 				`messages, and other regularizers couple them; or the method must be mocha`,
 				`data.pool = true: must be false, and data.clients_per_task 1: clients of local exchange no messages, `+
