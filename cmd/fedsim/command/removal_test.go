@@ -56,6 +56,7 @@ var removables = map[string]removable{
 
 // needed are the rooms that others need, and why they are not left out.
 var needed = map[string]string{
+	"fit":        "runs and their settings are checked with it",
 	"ledger":     "rows by device are its accounts",
 	"newclients": "the driver of methods starts each method with it",
 	"replay":     "checkpoints and shared rounds",
