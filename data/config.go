@@ -233,7 +233,7 @@ func Defaults() Config {
 func (c Config) Resolve() Config {
 	switch {
 	case c.Source == SourceSynthetic:
-		c.Synthetic = c.Synthetic.over(preset(c.Preset), c.Target)
+		c.Synthetic = c.Synthetic.over(presetOf(c.Preset), c.Target)
 	case c.Source == SourceHAR && c.Target == TargetClass && c.PositiveClass == "":
 		c.PositiveClass = "SITTING"
 	}
@@ -260,7 +260,7 @@ func (c Config) countable() bool {
 // validate checks the configuration. made says whether rows are generated or only
 // counted.
 func (c Config) validate(check *config.Checker, made bool) {
-	check.OneOf("source", c.Source, sourceNames()...)
+	check.OneOf("source", c.Source, sources().Names()...)
 	check.OneOf("target", c.Target, TargetClass, TargetClasses, TargetReal)
 	check.Require(c.TestFraction >= 0 && c.TestFraction < 1, "test_fraction", c.TestFraction, "must be in [0, 1)")
 	check.Require(c.Validation >= 0 && c.Validation < 1, "validation_fraction", c.Validation, "must be in [0, 1)")
@@ -299,8 +299,8 @@ func (c Config) validate(check *config.Checker, made bool) {
 	c.validateForeign(check, &source)
 	c.validateFallback(check, &source, made)
 	if c.Source == SourceSynthetic {
-		check.OneOfOrEmpty("preset", c.Preset, presetNames()...)
-		if c.Preset != "" && preset(c.Preset) == nil {
+		check.OneOfOrEmpty("preset", c.Preset, presets.Names()...)
+		if c.Preset != "" && presetOf(c.Preset) == nil {
 			return
 		}
 		c.Resolve().Synthetic.validate(check.In("synthetic"), c.Target, made)

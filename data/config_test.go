@@ -70,7 +70,7 @@ func TestInvalidConfigurations(t *testing.T) {
 		want   []string
 	}{
 		{func(c *Config) { c.Source = "uci_har" }, []string{
-			`data.source = "uci_har": must be one of ` + strings.Join(sourceNames(), ", ") +
+			`data.source = "uci_har": must be one of ` + strings.Join(sources().Names(), ", ") +
 				` (did you mean "uci-har"?)`}},
 		{func(c *Config) { c.TestFraction, c.Skew, c.Path = math.NaN(), -1, "x" }, []string{
 			`data.test_fraction = NaN: must be in [0, 1)`,
@@ -173,7 +173,7 @@ func TestUniqueNames(t *testing.T) {
 // sourcesWith returns the names of the sources for which use is true, in quotation marks.
 func sourcesWith(use func(s source) bool) string {
 	var names []string
-	for _, s := range sources() {
+	for _, s := range sources().All() {
 		if use(s) {
 			names = append(names, strconv.Quote(s.name))
 		}

@@ -50,9 +50,9 @@ func (c *Config) validateFallback(check *config.Checker, source *source, made bo
 			fmt.Sprintf("has no effect when source is %q: it is for a file that may be missing", c.Source))
 		return
 	}
-	check.OneOf("fallback", c.Fallback, presetNames()...)
+	check.OneOf("fallback", c.Fallback, presets.Names()...)
 	check.Require(c.Preset == "", "preset", c.Preset, "must be empty besides fallback, which names the generated set")
-	if preset(c.Fallback) != nil && len(check.Problems()) == 0 {
+	if presetOf(c.Fallback) != nil && len(check.Problems()) == 0 {
 		c.Generated().validate(check, made)
 	}
 }

@@ -1,6 +1,10 @@
 package data
 
-import "math"
+import (
+	"math"
+
+	"fedsim/internal/tools/registry"
+)
 
 // defaultTestFraction is the paper's: 75 % of each task's rows for training, 25 % for
 // testing (section 5.2).
@@ -22,52 +26,43 @@ var small = SyntheticConfig{
 // two; google-glass has four, our choice. Real targets have a signal of ten times the variance of their noise.
 // mnist-sized stands in for MNIST, whose rows have no clients: one task of 784 features and ten
 // classes, with 20,000 rows instead of 70,000, so that it is generated within a second.
-var presets = []struct {
-	name string
-	SyntheticConfig
-}{
-	{"human-activity", SyntheticConfig{
+var presets = registry.NewCatalog(func(p *preset) string { return p.name },
+	preset{"human-activity", SyntheticConfig{
 		Clients: 30, Features: 561, RowsMin: 210, RowsMax: 306, RowsDeviation: 26.75, Clusters: 3, Classes: 6,
 		Factors: 26, PositiveShare: 0.173, ClusterSpread: 0.45, ClientSpread: 0.15, Shift: 0.1,
 		Margin: 0.5, DifficultySpread: 0.3, Noise: 0.001, TargetNoise: 0.3,
 	}},
-	{"google-glass", SyntheticConfig{
+	preset{"google-glass", SyntheticConfig{
 		Clients: 38, Features: 180, RowsMin: 524, RowsMax: 581, RowsDeviation: 11.07, Clusters: 4, Classes: 4,
 		Factors: 60, PositiveShare: 0.25, ClusterSpread: 0.45, ClientSpread: 0.2, Shift: 0.1,
 		Margin: 0.75, DifficultySpread: 0.3, Noise: 0.005, TargetNoise: 0.3,
 	}},
-	{"vehicle-sensor", SyntheticConfig{
+	preset{"vehicle-sensor", SyntheticConfig{
 		Clients: 23, Features: 100, RowsMin: 872, RowsMax: 1933, RowsDeviation: 267.47, Clusters: 3, Classes: 2,
 		Factors: 50, PositiveShare: 0.5, ClusterSpread: 0.7, ClientSpread: 0.2, Shift: 0.1,
 		Margin: 0.9, DifficultySpread: 0.3, Noise: 0.045, TargetNoise: 0.3,
 	}},
-	{"mnist-sized", SyntheticConfig{
+	preset{"mnist-sized", SyntheticConfig{
 		Clients: 1, Features: 784, RowsMin: 15000, RowsMax: 15000, Clusters: 1, Classes: 10, Factors: 30,
 		PositiveShare: 0.1, ClusterSpread: 0, ClientSpread: 0, Shift: 0,
 		Margin: 1, DifficultySpread: 0, Noise: 0.04, TargetNoise: 0.3,
 	}},
+)
+
+type preset struct {
+	name string
+	SyntheticConfig
 }
 
-// preset returns the named preset, the small set for "", or nil.
-func preset(name string) *SyntheticConfig {
+// presetOf returns the named preset, the small set for "", or nil.
+func presetOf(name string) *SyntheticConfig {
 	if name == "" {
 		return &small
 	}
-	for i := range presets {
-		if presets[i].name == name {
-			return &presets[i].SyntheticConfig
-		}
+	if p, ok := presets.Lookup(name); ok {
+		return &p.SyntheticConfig
 	}
 	return nil
-}
-
-// presetNames lists the presets in the order of the paper's tables.
-func presetNames() []string {
-	names := make([]string, len(presets))
-	for i := range presets {
-		names[i] = presets[i].name
-	}
-	return names
 }
 
 // over returns s with unset values that affect the kind of target taken from base; nil

@@ -23,7 +23,7 @@ func TestRealLandmine(t *testing.T) {
 }
 
 func BenchmarkGenerate(b *testing.B) {
-	for _, name := range presetNames() {
+	for _, name := range presets.Names() {
 		b.Run(name, func(b *testing.B) {
 			cfg := Defaults()
 			cfg.Preset = name

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fedsim/config"
+	"fedsim/internal/tools/registry"
 )
 
 // source is where the rows of a set come from: a value of data.source.
@@ -26,55 +27,47 @@ var columnKeys = []string{"client_column", "label_column", "columns", "drop_colu
 var arrayKeys = []string{"arrays.features", "arrays.targets", "arrays.clients"}
 
 // sources lists the sources in the order of the documentation.
-func sources() []source {
-	return []source{
-		{name: SourceSynthetic},
-		{
+func sources() registry.Catalog[source] {
+	return registry.NewCatalog(func(s *source) string { return s.name },
+		source{name: SourceSynthetic},
+		source{
 			name: SourceHAR, file: "the zip or folder of the UCI HAR data set", keys: []string{"positive_class"},
 			read: readLinked,
 		},
-		{
+		source{
 			name: SourceCSV, file: "the csv file", keys: append([]string{"positive_class"}, columnKeys...),
 			read: func(c Config, path string) (*Set, error) { return readCSVFile(&c, path) },
 		},
-		{
+		source{
 			name: SourceIDX, file: "the folder of the IDX files, or a file of images",
 			keys: []string{"positive_class", "test_rows"},
 			read: readLinked,
 		},
-		{
+		source{
 			name: SourceLEAF, file: "the LEAF file, a folder of them, or a folder with the folders train and test",
 			keys: []string{"positive_class", "test_rows"},
 			read: readLinked,
 		},
-		{
+		source{
 			name: SourceMATLAB, file: "the MATLAB 5 file", keys: append([]string{"positive_class"}, arrayKeys...),
 			read: readLinked,
 		},
-		{
+		source{
 			name: SourceLIBSVM, file: "the LIBSVM or SVMlight file", keys: []string{"positive_class"},
 			read: readLinked,
 		},
-		{
+		source{
 			name: SourceNPZ, file: "the npz file, or a folder of npy files",
 			keys: append([]string{"positive_class", "test_rows"}, arrayKeys...),
 			read: readNPZ,
 		},
-		{
+		source{
 			name: SourceParquet, file: "the parquet file", keys: append([]string{"positive_class"}, columnKeys...),
 			read: readLinked,
 		},
-		{name: SourceAlphaBeta, keys: []string{"alpha_beta"}},
-		{name: SourceExternal, keys: []string{"external.clients"}},
-	}
-}
-
-func sourceNames() []string {
-	var names []string
-	for _, s := range sources() {
-		names = append(names, s.name)
-	}
-	return names
+		source{name: SourceAlphaBeta, keys: []string{"alpha_beta"}},
+		source{name: SourceExternal, keys: []string{"external.clients"}},
+	)
 }
 
 // Generates reports whether fedsim generates the rows, without a file.
@@ -84,12 +77,7 @@ func (c *Config) Generates() bool {
 
 // source returns the source of the configuration; ok is false if there is none of its name.
 func (c *Config) source() (s source, ok bool) {
-	list := sources()
-	i := slices.IndexFunc(list, func(s source) bool { return s.name == c.Source })
-	if i < 0 {
-		return s, false
-	}
-	return list[i], true
+	return sources().Lookup(c.Source)
 }
 
 func (s *source) validatePath(check *config.Checker, path string) {
@@ -98,7 +86,7 @@ func (s *source) validatePath(check *config.Checker, path string) {
 		return
 	}
 	var files []string
-	for _, other := range sources() {
+	for _, other := range sources().All() {
 		if other.file != "" {
 			files = append(files, fmt.Sprintf("%q", other.name))
 		}
@@ -114,7 +102,7 @@ func (s *source) validateKey(check *config.Checker, key string, value any, untou
 		return
 	}
 	var owners []string
-	for _, other := range sources() {
+	for _, other := range sources().All() {
 		if slices.Contains(other.keys, key) {
 			owners = append(owners, fmt.Sprintf("%q", other.name))
 		}

@@ -1,6 +1,6 @@
 package network
 
-import "slices"
+import "fedsim/internal/tools/registry"
 
 // Profile describes a kind of link. It does not change. While sending or receiving at r
 // Mbps, the radio draws a r + b milliwatts, with a = RadioUp or RadioDown and b =
@@ -54,32 +54,32 @@ const (
 		"7.1 mA sending at 0 dBm"
 )
 
-var profiles = [...]Profile{
-	{
+var profiles = registry.NewCatalog(func(p *Profile) string { return p.Name },
+	Profile{
 		Name: "wifi", DownlinkMbps: 50, UplinkMbps: 20, RTTms: 30,
 		RadioUp: 283.17, RadioDown: 137.01, RadioBase: 132.86, RelativeCost: 10,
 		Radio: WiFi, Promotion: wifiPromotion, Tail: [Tails]RadioState{wifiTail},
 		Source: "rates of 2020: our choice; round trip and radio: " + huang2012,
 	},
-	{
+	Profile{
 		Name: "wifi-2012", DownlinkMbps: 5, UplinkMbps: 1.5, RTTms: 30,
 		RadioUp: 283.17, RadioDown: 137.01, RadioBase: 132.86, RelativeCost: 10,
 		Radio: WiFi, Promotion: wifiPromotion, Tail: [Tails]RadioState{wifiTail},
 		Source: huang2012,
 	},
-	{
+	Profile{
 		Name: "lte", DownlinkMbps: 12.7, UplinkMbps: 5.6, RTTms: 70,
 		RadioUp: 438.39, RadioDown: 51.97, RadioBase: 1288.04, RelativeCost: 100,
 		Radio: Cellular, Promotion: ltePromotion, Tail: [Tails]RadioState{lteTail},
 		Source: huang2012 + " and SIGCOMM 2013",
 	},
-	{
+	Profile{
 		Name: "3g", DownlinkMbps: 1, UplinkMbps: 0.4, RTTms: 200,
 		RadioUp: 868.98, RadioDown: 122.12, RadioBase: 817.88, RelativeCost: 1000,
 		Radio: Cellular, Promotion: umtsPromotion, Tail: [Tails]RadioState{umtsDCH, umtsFACH},
 		Source: huang2012 + "; timers of the tail: Zhang et al., CODES+ISSS 2010; " + browser,
 	},
-	{
+	Profile{
 		// A packet on the LE 1M PHY carries 244 bytes of a notification in 2.5 ms,
 		// including the acknowledgement and the gaps (Bluetooth Core Specification 4.2):
 		// 0.78 Mbps at most. A message waits a connection interval of 30 ms each way.
@@ -89,31 +89,18 @@ var profiles = [...]Profile{
 		Source: "rate, a tenth below the limit of the LE 1M PHY, round trip and relative cost: our choice; radio: " +
 			nordic,
 	},
-	{
+	Profile{
 		Name: "ethernet", DownlinkMbps: 1000, UplinkMbps: 1000, RTTms: 0.5,
 		RadioUp: 0, RadioDown: 0, RadioBase: 0, RelativeCost: 1,
 		Source: "our choice; the paper's relative costs name no wire",
 	},
-}
+)
 
 // Profiles returns the known profiles.
-func Profiles() []Profile { return slices.Clone(profiles[:]) }
+func Profiles() []Profile { return profiles.All() }
 
 // ProfileNames returns the names of the known profiles, in the order of Profiles.
-func ProfileNames() []string {
-	names := make([]string, len(profiles))
-	for i := range profiles {
-		names[i] = profiles[i].Name
-	}
-	return names
-}
+func ProfileNames() []string { return profiles.Names() }
 
 // Lookup returns the profile with a name; ok is false if there is none.
-func Lookup(name string) (p Profile, ok bool) {
-	for _, p := range profiles {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Profile{}, false
-}
+func Lookup(name string) (p Profile, ok bool) { return profiles.Lookup(name) }

@@ -3,6 +3,7 @@ package network
 import (
 	"fedsim/config"
 	"fedsim/engine"
+	"fedsim/internal/tools/registry"
 	"fedsim/internal/tools/rng"
 )
 
@@ -19,8 +20,8 @@ type Runtime struct {
 	Source      string
 }
 
-var runtimes = [...]Runtime{
-	{
+var runtimes = registry.NewCatalog(func(r *Runtime) string { return r.Name },
+	Runtime{
 		// Medians of 24 attempts. The SuperLink stores the messages in 0.05 s, and polls follow
 		// at 0.006 s plus a sleep of 3 s. A SuperNode sleeps 3 s after a poll without a message,
 		// and looks each second for messages to launch a process for. The fetch of a message
@@ -33,16 +34,10 @@ var runtimes = [...]Runtime{
 			"(0.05 + 0.06 + 0.08 s), half the period of the poll for the end of a process (0.25 s), and its start. " +
 			"One processor cannot separate a constant from work: launch_gflop is our choice",
 	},
-}
+)
 
 // RuntimeNames returns the names of the known runtimes, in a fixed order.
-func RuntimeNames() []string {
-	names := make([]string, len(runtimes))
-	for i := range runtimes {
-		names[i] = runtimes[i].Name
-	}
-	return names
-}
+func RuntimeNames() []string { return runtimes.Names() }
 
 // Values of the key poll_phase: when the first polls are.
 const (
@@ -112,12 +107,7 @@ func (c *RuntimeConfig) Validate(check *config.Checker) {
 
 // InForce returns the runtime with the overrides of the keys; the zero Runtime adds nothing.
 func (c *RuntimeConfig) InForce() Runtime {
-	r := Runtime{}
-	for i := range runtimes {
-		if runtimes[i].Name == c.Runtime {
-			r = runtimes[i]
-		}
-	}
+	r, _ := runtimes.Lookup(c.Runtime)
 	for _, k := range [...]struct {
 		of *float64
 		is float64

@@ -60,7 +60,7 @@ func TestRuntimeInForce(t *testing.T) {
 	r := c.InForce()
 	expect.That(t, !r.Adds() && !r.Polls(), "the defaults add %+v", r)
 	c.Runtime, c.ServerPollS, c.ColdStartS = "flower-1.41", 0, 2
-	want := runtimes[0]
+	want := runtimes.All()[0]
 	want.ServerPollS, want.ColdStartS = 0, 2
 	r = c.InForce()
 	expect.That(t, r == want, "%+v, want %+v", r, want)
@@ -168,7 +168,7 @@ func readDeployment(t *testing.T) []deployment {
 // returned them, and those of clients that fetched the next message. The goal is four of five.
 func TestRuntimeMatchesADeployment(t *testing.T) {
 	rounds := readDeployment(t)
-	r := runtimes[0]
+	r := runtimes.All()[0]
 	server, client := engine.FromSeconds(r.ServerPollS), engine.FromSeconds(r.ClientPollS)
 	launch := engine.FromSeconds(r.LaunchPollS)
 	const near = engine.Time(150e6)

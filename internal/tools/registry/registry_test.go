@@ -95,3 +95,18 @@ func TestCheck(t *testing.T) {
 		expect.That(t, slices.Equal(names, c.choices), "%q: choices %q, want %q", c.model, names, c.choices)
 	}
 }
+
+// A catalog keeps its order, and All is a copy.
+func TestCatalog(t *testing.T) {
+	c := NewCatalog(func(s *string) string { return (*s)[:1] }, "b2", "a1")
+	c.All()[0] = "c3"
+	if names := c.Names(); !slices.Equal(names, []string{"b", "a"}) {
+		t.Errorf("names %q", names)
+	}
+	if x, ok := c.Lookup("b"); x != "b2" || !ok {
+		t.Errorf("b is %q, %t", x, ok)
+	}
+	if x, ok := c.Lookup("c"); x != "" || ok {
+		t.Errorf("c is %q, %t", x, ok)
+	}
+}
