@@ -42,7 +42,7 @@ func parseFrom(r io.Reader, name string, changes ...func(*Config)) (*Set, error)
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	text, err := plain(r, name)
+	text, err := input.NewNamedText(r, name)
 	if err != nil {
 		return nil, err
 	}

@@ -31,20 +31,11 @@ func OpenText(path string) (io.ReadCloser, error) {
 		whole := &gzipped{content: unpacked, file: file, left: maxFile}
 		content = opened{whole, whole}
 	}
-	text, err := plain(content, path)
+	text, err := input.NewNamedText(content, path)
 	if err != nil {
 		return nil, errors.Join(err, content.Close())
 	}
 	return opened{text, content}, nil
-}
-
-// plain returns a reader of text, see input.Plain. name is for messages.
-func plain(r io.Reader, name string) (*bufio.Reader, error) {
-	in, err := input.NewText(r)
-	if err != nil {
-		return nil, &ParseError{File: name, Problem: err.Error()}
-	}
-	return in, nil
 }
 
 // gzipped is the unpacked content of a packed file.

@@ -224,9 +224,9 @@ func (h *harHalf) readFeatures(folder *data.Folder, into *data.Matrix) (err erro
 		return err
 	}
 	defer input.CloseAfter(file, &err)
-	text, err := input.NewText(file)
+	text, err := input.NewNamedText(file, name)
 	if err != nil {
-		return &data.ParseError{File: name, Problem: err.Error()}
+		return err
 	}
 	lines := bufio.NewReaderSize(text, max(1<<16, maxHARField*into.Cols))
 	row := 0

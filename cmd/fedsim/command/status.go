@@ -9,11 +9,10 @@ import (
 	"strings"
 
 	"fedsim/config"
-	"fedsim/data"
 	"fedsim/experiment"
 	"fedsim/experiment/into"
 	"fedsim/experiment/scenario"
-	"fedsim/internal/rooms/traces"
+	"fedsim/internal/tools/input"
 	"fedsim/internal/tools/quote"
 	"fedsim/results/rundir"
 )
@@ -133,10 +132,7 @@ func printError(w io.Writer, err error) {
 
 // parsedFile returns the file of a parse error, or "".
 func parsedFile(err error) string {
-	if parse, ok := errors.AsType[*data.ParseError](err); ok {
-		return parse.File
-	}
-	if parse, ok := errors.AsType[*traces.ParseError](err); ok {
+	if parse, ok := errors.AsType[*input.ParseError](err); ok {
 		return parse.File
 	}
 	return ""

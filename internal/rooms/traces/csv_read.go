@@ -27,10 +27,10 @@ const (
 // device,time_s,kind,value, each device has its change points in order of time, each
 // kind from time 0 on, and a row of kind end without a value at the end of its trace.
 // name is for messages. The reader streams: it holds one device and the names so far.
-// Errors are a *ParseError with line and column, and end the sequence.
+// Errors are a *input.ParseError with line and column, and end the sequence.
 func CSV(r io.Reader, name string) Sequence {
 	return func(yield func(*Trace, error) bool) {
-		lines, err := plain(r, name)
+		lines, err := input.NewNamedText(r, name)
 		p := &csvReader{name: name, lines: lines, rules: newRules()}
 		if err == nil {
 			err = p.header()
@@ -66,7 +66,7 @@ type csvReader struct {
 
 // at returns an error at a column of the current line.
 func (c *csvReader) at(column int, format string, arguments ...any) error {
-	return &ParseError{File: c.name, Line: c.line, Column: column, Problem: fmt.Sprintf(format, arguments...)}
+	return &input.ParseError{File: c.name, Line: c.line, Column: column, Problem: fmt.Sprintf(format, arguments...)}
 }
 
 // next returns the next line without its line break, or io.EOF after the last.
@@ -81,7 +81,7 @@ func (c *csvReader) next() ([]byte, error) {
 	case err == io.EOF && len(line) == 0:
 		return nil, io.EOF
 	case err != nil && err != io.EOF:
-		return nil, &ParseError{File: c.name, Line: c.line, Problem: "cannot be read", Err: err}
+		return nil, &input.ParseError{File: c.name, Line: c.line, Problem: "cannot be read", Err: err}
 	}
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
 }
@@ -89,7 +89,7 @@ func (c *csvReader) next() ([]byte, error) {
 func (c *csvReader) header() error {
 	line, err := c.next()
 	if err == io.EOF {
-		return &ParseError{File: c.name, Problem: fmt.Sprintf("the file is empty: must have the header %s", csvHeader)}
+		return &input.ParseError{File: c.name, Problem: fmt.Sprintf("the file is empty: must have the header %s", csvHeader)}
 	}
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (c *csvReader) device() (done bool, err error) {
 						"when the trace ends", c.trace.Name, csvEnd)
 			}
 			if c.rules.first == "" {
-				return false, &ParseError{File: c.name, Problem: "has a header but no rows", Err: ErrEmpty}
+				return false, &input.ParseError{File: c.name, Problem: "has a header but no rows", Err: ErrEmpty}
 			}
 			return true, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fedsim/internal/tools/input"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -161,7 +162,7 @@ func TestBadCSV(t *testing.T) {
 			t.Errorf("%.60q:\n got %v\nwant %s", c.text, err, c.want)
 			continue
 		}
-		_, ok := errors.AsType[*ParseError](err)
+		_, ok := errors.AsType[*input.ParseError](err)
 		expect.That(t, ok, "%.60q: the error is a %T", c.text, err)
 	}
 }
@@ -219,8 +220,8 @@ func FuzzCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		set, err := Collect(CSV(bytes.NewReader(data), "x.csv"))
 		if err != nil {
-			_, ok := errors.AsType[*ParseError](err)
-			expect.Must(t, ok, "%v is no *ParseError", err)
+			_, ok := errors.AsType[*input.ParseError](err)
+			expect.Must(t, ok, "%v is no *input.ParseError", err)
 			return
 		}
 		// A row has at least 5 bytes and makes at most one change point.

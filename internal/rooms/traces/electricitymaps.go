@@ -31,10 +31,10 @@ func init() {
 // of the zone as its name. Time 0 is the first row of the file, in UTC, and each zone begins there.
 // The rows of a zone are in order of time and evenly spaced, but for the lengths of months. The last
 // one lasts as long as the one before it. Rows without an intensity are refused.
-// Errors are a *ParseError with the line, and end the sequence.
+// Errors are a *input.ParseError with the line, and end the sequence.
 func ElectricityMaps(r io.Reader, name string) Sequence {
 	return func(yield func(*Trace, error) bool) {
-		text, err := plain(r, name)
+		text, err := input.NewNamedText(r, name)
 		m := mapsReader{name: name, rows: input.NewCSV(text, maxLine)}
 		if err == nil {
 			err = m.header()
@@ -73,14 +73,14 @@ type mapsReader struct {
 
 func (m *mapsReader) fail(format string, arguments ...any) error {
 	line, column := m.rows.FieldPos(0)
-	return &ParseError{File: m.name, Line: line, Column: column, Problem: fmt.Sprintf(format, arguments...)}
+	return &input.ParseError{File: m.name, Line: line, Column: column, Problem: fmt.Sprintf(format, arguments...)}
 }
 
 // header finds the columns.
 func (m *mapsReader) header() error {
 	row, err := m.rows.Read()
 	if err != nil {
-		return &ParseError{File: m.name, Problem: "cannot be read", Err: err}
+		return &input.ParseError{File: m.name, Problem: "cannot be read", Err: err}
 	}
 	find := func(names ...string) int {
 		return slices.IndexFunc(row, func(head string) bool { return slices.Contains(names, strings.ToLower(head)) })
@@ -100,7 +100,7 @@ func (m *mapsReader) row() (more bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, &ParseError{File: m.name, Problem: "cannot be read", Err: err}
+		return false, &input.ParseError{File: m.name, Problem: "cannot be read", Err: err}
 	}
 	when, err := time.Parse(time.DateTime, row[m.at])
 	if err != nil {

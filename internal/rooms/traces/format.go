@@ -68,7 +68,7 @@ func Open(path string) Sequence {
 // loadFile packs the traces of the file at path into a set.
 func loadFile(path string) (*Set, error) {
 	s, err := Collect(Open(path))
-	if _, placed := errors.AsType[*ParseError](err); err != nil && !placed && !errors.Is(err, os.ErrNotExist) {
+	if _, placed := errors.AsType[*input.ParseError](err); err != nil && !placed && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, err
@@ -99,20 +99,11 @@ func read(r io.Reader, name string) Sequence {
 		known += " or " + f.name
 	}
 	return func(yield func(*Trace, error) bool) {
-		_, err := plain(in, name)
+		_, err := input.NewNamedText(in, name)
 		if err == nil {
-			err = &ParseError{File: name, Problem: "is not a trace: must be a csv with the header " + known +
+			err = &input.ParseError{File: name, Problem: "is not a trace: must be a csv with the header " + known +
 				"; python -m pyfedsim.traces converts files of FedScale and FLASH"}
 		}
 		yield(nil, err)
 	}
-}
-
-// plain returns a reader of text, see input.Plain. Its buffer holds a line.
-func plain(r io.Reader, name string) (*bufio.Reader, error) {
-	in, err := input.NewText(r)
-	if err != nil {
-		return nil, &ParseError{File: name, Problem: err.Error()}
-	}
-	return in, nil
 }

@@ -28,6 +28,9 @@ type Trace struct {
 // not beside an error, which ends the sequence.
 type Sequence = iter.Seq2[*Trace, error]
 
+// ErrEmpty is the error for a sequence without devices.
+var ErrEmpty = errors.New("no traces: must have at least one device")
+
 // Kinds returns the recorded kinds.
 func (tr *Trace) Kinds() Kinds {
 	var s Kinds

@@ -51,6 +51,15 @@ func NewText(r io.Reader) (*bufio.Reader, error) {
 	return in, err
 }
 
+// NewNamedText is NewText of a file with a name for messages. The error of the text is a *ParseError.
+func NewNamedText(r io.Reader, name string) (*bufio.Reader, error) {
+	in, err := NewText(r)
+	if err != nil {
+		return nil, &ParseError{File: name, Problem: err.Error()}
+	}
+	return in, nil
+}
+
 // Text is an open file of text. It must be closed.
 type Text struct {
 	*bufio.Reader
