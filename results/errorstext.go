@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fedsim/internal/tools/columns"
 )
@@ -131,9 +130,8 @@ func (t *ErrorTable) notes(b *ErrorBlock, seeds [][]Run) (notes []string) {
 				tuned += tunedText(b.Rows[k].Label, seeds[k])
 			}
 		}
-		if n := len(labels); n > 1 {
-			notes = append(notes, strings.Join(labels[:n-1], ", ")+" and "+labels[n-1]+
-				" have the same errors in every run"+tuned)
+		if len(labels) > 1 {
+			notes = append(notes, both(labels)+" have the same errors in every run"+tuned)
 		}
 	}
 	for i := range b.Rows {

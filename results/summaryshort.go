@@ -260,6 +260,19 @@ func (c *measured) unit(e *ExperimentSummary) amountUnit {
 	return c.units.column(amounts...)
 }
 
+// addTo adds the column, with the values of rows, to a table of them.
+func (c *measured) addTo(g *columns.Group, b *columns.Block, rows []Row, e *ExperimentSummary) {
+	values := make([]known, len(rows))
+	for i := range rows {
+		values[i] = c.of(&rows[i])
+	}
+	unit := c.unit(e)
+	for i, text := range unit.texts(values) {
+		b.Rows[i] = append(b.Rows[i], text)
+	}
+	g.Heads, g.Units = append(g.Heads, c.head), append(g.Units, unit.name)
+}
+
 // Comparison compares the rows by target k, one unit a column: mean and standard error over the seeds, and bounds
 // for what did not end. Blocks are a matrix of the times, and with energy another of it. Without a target, k < 0, it
 // has the ends of the runs. Below is which method was first, and what the table needs to be understood.
@@ -337,16 +350,7 @@ func (e *ExperimentSummary) rows(k int, all []measured) Section {
 		}
 	}
 	for i := range all {
-		c := &all[i]
-		values := make([]known, len(rows))
-		for k := range rows {
-			values[k] = c.of(&rows[k])
-		}
-		unit := c.unit(e)
-		for k, text := range unit.texts(values) {
-			block.Rows[k] = append(block.Rows[k], text)
-		}
-		group.Heads, group.Units = append(group.Heads, c.head), append(group.Units, unit.name)
+		all[i].addTo(&group, &block, rows, e)
 	}
 	s.Table = columns.Table{Label: e.RowHead(), Groups: []columns.Group{group}, Blocks: []columns.Block{block}}
 	s.Notes = append(e.verdict(k), e.explained(k)...)

@@ -130,17 +130,6 @@ func (e *ExperimentSummary) atTheEnd() Section {
 	for i := range rows {
 		block.Rows = append(block.Rows, []string{rows[i].Text()})
 	}
-	add := func(g *columns.Group, c *measured) {
-		values := make([]known, len(rows))
-		for i := range rows {
-			values[i] = c.of(&rows[i])
-		}
-		unit := c.unit(e)
-		for i, text := range unit.texts(values) {
-			block.Rows[i] = append(block.Rows[i], text)
-		}
-		g.Heads, g.Units = append(g.Heads, c.head), append(g.Units, unit.name)
-	}
 	s.Table.Label = e.RowHead()
 	for i := range e.finals {
 		m := &e.finals[i]
@@ -158,16 +147,15 @@ func (e *ExperimentSummary) atTheEnd() Section {
 		if n := len(s.Table.Groups); n == 0 || m.Statistic == "" && s.Table.Groups[n-1].Title != what {
 			s.Table.Groups = append(s.Table.Groups, columns.Group{Title: what})
 		}
-		add(&s.Table.Groups[len(s.Table.Groups)-1], &measured{head, units, func(r *Row) known {
-			return known{Estimate: r.finals[i]}
-		}})
+		end := measured{head, units, func(r *Row) known { return known{Estimate: r.finals[i]} }}
+		end.addTo(&s.Table.Groups[len(s.Table.Groups)-1], &block, rows, e)
 	}
 	costs := columns.Group{}
 	for _, c := range e.compared(-1) {
 		if shown := e.atEnd(-1); shown != nil && c.head == shown.head || c.head == "time" && at != "the end" {
 			continue
 		}
-		add(&costs, &c)
+		c.addTo(&costs, &block, rows, e)
 	}
 	s.Table.Groups = append(s.Table.Groups, costs)
 	s.Table.Blocks = []columns.Block{block}
