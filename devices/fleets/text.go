@@ -78,7 +78,6 @@ func (f *Fleet) table(n int, seed uint64) columns.Table {
 		{Title: "device", Heads: []string{"GFLOP/s", "spread", "idle W", "compute W", "battery"}},
 		{Title: "link", Heads: []string{"down Mbit/s", "up Mbit/s", "spread", "RTT ms"}},
 	}}
-	var rows [][]string
 	for i := range f.Classes {
 		k := &f.Classes[i]
 		m, l := k.machine(), k.link()
@@ -88,13 +87,10 @@ func (f *Fleet) table(n int, seed uint64) columns.Table {
 		}
 		short := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 		exact := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-		rows = append(rows, []string{
-			k.Name, short(100*k.Share) + " %", strconv.Itoa(counts[i]),
-			short(m.Rate() / 1e9), exact(k.SpeedSpread), exact(m.IdleW), exact(m.ComputeW), battery,
-			short(l.DownlinkMbps), short(l.UplinkMbps), exact(k.RateSpread), exact(l.RTTms),
-		})
+		table.Add(k.Name, short(100*k.Share)+" %", strconv.Itoa(counts[i]),
+			short(m.Rate()/1e9), exact(k.SpeedSpread), exact(m.IdleW), exact(m.ComputeW), battery,
+			short(l.DownlinkMbps), short(l.UplinkMbps), exact(k.RateSpread), exact(l.RTTms))
 	}
-	table.Blocks = []columns.Block{{Rows: rows}}
 	return table
 }
 

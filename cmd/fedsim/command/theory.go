@@ -283,7 +283,7 @@ type tableRow[T any] struct {
 
 // tableText returns a table with a column for each comparison.
 func tableText[T any](found []T, head func(*T) string, rows []tableRow[T]) string {
-	t := columns.Table{Blocks: []columns.Block{{}}}
+	var t columns.Table
 	for i := range found {
 		t.Groups = append(t.Groups, columns.Group{Heads: []string{head(&found[i])}})
 	}
@@ -292,7 +292,7 @@ func tableText[T any](found []T, head func(*T) string, rows []tableRow[T]) strin
 		for i := range found {
 			cells = append(cells, row.value(&found[i]))
 		}
-		t.Blocks[0].Rows = append(t.Blocks[0].Rows, cells)
+		t.Add(cells...)
 	}
 	return columns.Sections{{Table: t}}.Text(textWidth())
 }

@@ -54,7 +54,6 @@ func gridSection(g *experiment.Grid) columns.Section {
 	t := columns.Table{
 		Groups: []columns.Group{options, {Heads: []string{"time", "rounds"}}, {Heads: []string{""}, Left: true}},
 	}
-	var block columns.Block
 	best := &g.Trials[g.Winner]
 	for k, trial := range g.Trials {
 		row := []string{""}
@@ -71,12 +70,13 @@ func gridSection(g *experiment.Grid) columns.Section {
 		if k > g.Winner && trial.Reached && best.Reached && trial.TimeS == best.TimeS {
 			note = "equal: the first wins"
 		}
-		block.Rows = append(block.Rows, append(row, time, strconv.Itoa(trial.Rounds), note))
+		t.Add(append(row, time, strconv.Itoa(trial.Rounds), note)...)
 	}
 	var searched []string
 	for _, r := range g.Ranges() {
 		searched = append(searched, r.String())
 	}
+	block := &t.Blocks[0]
 	block.Notes = append(block.Notes, "searched: "+strings.Join(searched, ", "))
 	for _, c := range g.Curves() {
 		block.Notes = append(block.Notes, "not unimodal in "+strings.TrimPrefix(c.Key, "options.")+": "+c.Text(g))
@@ -84,7 +84,6 @@ func gridSection(g *experiment.Grid) columns.Section {
 	for _, e := range g.Edges {
 		block.Notes = append(block.Notes, "at an edge: "+e.String())
 	}
-	t.Blocks = []columns.Block{block}
 	return columns.Section{Title: head, Table: t}
 }
 

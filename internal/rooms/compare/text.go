@@ -30,15 +30,13 @@ func (c *Comparison) settings() columns.Section {
 	for _, name := range c.Directories {
 		t.Groups = append(t.Groups, columns.Group{Heads: []string{name}})
 	}
-	var block columns.Block
 	for _, d := range c.Differing {
 		row := []string{d.Key}
 		for _, v := range d.Values {
 			row = append(row, *cmp.Or(v, new(none)))
 		}
-		block.Rows = append(block.Rows, row)
+		t.Add(row...)
 	}
-	t.Blocks = []columns.Block{block}
 	return columns.Section{Title: "settings that differ", Table: t}
 }
 

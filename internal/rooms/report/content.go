@@ -335,13 +335,12 @@ func (r *Report) byLine(title string, experiment int, heads []string,
 			if strings.TrimSpace(title) != "" {
 				label = title + ", " + label
 			}
-			t.Blocks[0].Rows = append(t.Blocks[0].Rows,
-				append([]string{label}, cells(func(of func(*reportRun) float64) (mean float64) {
-					for _, run := range runs {
-						mean += of(run) / float64(len(runs))
-					}
-					return mean
-				})...))
+			t.Add(append([]string{label}, cells(func(of func(*reportRun) float64) (mean float64) {
+				for _, run := range runs {
+					mean += of(run) / float64(len(runs))
+				}
+				return mean
+			})...)...)
 		}
 	}
 	return results.Section{Title: title, Table: t}
@@ -406,11 +405,9 @@ func (r *Report) runs() results.Section {
 		if !math.IsNaN(run.optimum) {
 			optimum = strconv.FormatFloat(run.optimum, 'g', 6, 64)
 		}
-		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{
-			run.ID, status, results.CountText(run.Totals["rounds"]),
+		t.Add(run.ID, status, results.CountText(run.Totals["rounds"]),
 			results.TimeText(run.Totals["time_s"], r.Experiments[run.Experiment].Relative), optimum,
-			cmp.Or(run.tuned, "-"), run.eventHash.String(), run.modelHash.String(),
-		})
+			cmp.Or(run.tuned, "-"), run.eventHash.String(), run.modelHash.String())
 	}
 	return results.Section{Title: "all runs", Table: t}
 }

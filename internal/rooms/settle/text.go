@@ -331,14 +331,14 @@ func (r *Report) table(s *Standing) columns.Table {
 	if r.By == byError {
 		times = "above "
 	}
-	t := columns.Table{Label: "row", Blocks: []columns.Block{{}},
+	t := columns.Table{Label: "row",
 		Groups: []columns.Group{{Heads: []string{"median", times + s.labels[first], "rank"}}}}
 	for _, i := range order {
 		rank := fmt.Sprint(s.Rows[i].RankLow)
 		if s.Rows[i].RankHigh != s.Rows[i].RankLow {
 			rank += fmt.Sprintf("-%d", s.Rows[i].RankHigh)
 		}
-		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{s.labels[i], r.medianOf(s, i), s.times(i, first, r), rank})
+		t.Add(s.labels[i], r.medianOf(s, i), s.times(i, first, r), rank)
 	}
 	return t
 }

@@ -22,6 +22,15 @@ type Table struct {
 	Blocks []Block
 }
 
+// Add adds a row to the last block, or to the first one.
+func (t *Table) Add(cells ...string) {
+	if len(t.Blocks) == 0 {
+		t.Blocks = []Block{{}}
+	}
+	last := &t.Blocks[len(t.Blocks)-1]
+	last.Rows = append(last.Rows, cells)
+}
+
 // Group is columns under one title. Adjacent groups with the same title can be
 // separated by a line end; otherwise the title is written once.
 type Group struct {

@@ -235,3 +235,15 @@ func TestParts(t *testing.T) {
 		t.Errorf("parts are\n%s\nwant\n%s", got, want)
 	}
 }
+
+// A row is added to the last block, and a table without blocks gets one.
+func TestAdd(t *testing.T) {
+	var table Table
+	table.Add("one", "1")
+	table.Blocks = append(table.Blocks, Block{})
+	table.Add("two", "2")
+	table.Add("three", "3")
+	if got := fmt.Sprint(table.Blocks); got != "[{ [[one 1]] [] []} { [[two 2] [three 3]] [] []}]" {
+		t.Errorf("got %s", got)
+	}
+}

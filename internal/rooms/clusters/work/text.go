@@ -52,15 +52,14 @@ func (s *State) Sections(width int, of ...Condition) (all columns.Sections) {
 		section := columns.Section{Title: string(condition)}
 		if condition == Running {
 			section.Title, section.Table = "",
-				columns.Table{Label: "running", Blocks: []columns.Block{{}}, Groups: []columns.Group{
+				columns.Table{Label: "running", Groups: []columns.Group{
 					{Heads: []string{"runs", "host", "process"}, Left: true},
 					{Heads: []string{"progress", "time", "seen"}},
 				}}
 		}
 		for _, item := range list[:min(len(list), columns.MostShown)] {
 			if condition == Running {
-				block := &section.Table.Blocks[0]
-				block.Rows = append(block.Rows, item.row(width))
+				section.Table.Add(item.row(width)...)
 				continue
 			}
 			by := "" // nobody has tried what needs a prerequisite that failed

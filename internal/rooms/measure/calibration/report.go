@@ -73,33 +73,28 @@ func (c *Calibration) computations() columns.Sections {
 	}
 	classes := newSection("computation: classes (of a client of factor 1)", "class", heads...)
 	for i := range c.Classes {
-		classes.add(row(cmp.Or(c.Classes[i].Name, "all"), &c.Classes[i].Constants)...)
+		classes.Table.Add(row(cmp.Or(c.Classes[i].Name, "all"), &c.Classes[i].Constants)...)
 	}
 	if len(c.Clients) > mostListed {
 		classes.Notes = []string{fmt.Sprintf("%d clients: %s has the constants of each", len(c.Clients),
 			CalibrationFile)}
-		return columns.Sections{classes.Section}
+		return columns.Sections{classes}
 	}
 	clients := newSection("computation: clients", "client", heads...)
 	for i := range c.Clients {
-		clients.add(row(c.Clients[i].Name, &c.Clients[i].Constants)...)
+		clients.Table.Add(row(c.Clients[i].Name, &c.Clients[i].Constants)...)
 	}
-	return columns.Sections{classes.Section, clients.Section}
+	return columns.Sections{classes, clients}
 }
 
-// section is a table with one block.
-type section struct{ columns.Section }
-
 // newSection returns a table without rows, between whose columns lines may end.
-func newSection(title, label string, heads ...string) section {
-	s := section{columns.Section{Title: title, Table: columns.Table{Label: label, Blocks: []columns.Block{{}}}}}
+func newSection(title, label string, heads ...string) columns.Section {
+	s := columns.Section{Title: title, Table: columns.Table{Label: label, Blocks: []columns.Block{{}}}}
 	for _, head := range heads {
 		s.Table.Groups = append(s.Table.Groups, columns.Group{Heads: []string{head}})
 	}
 	return s
 }
-
-func (s *section) add(row ...string) { s.Table.Blocks[0].Rows = append(s.Table.Blocks[0].Rows, row) }
 
 // links returns the rates of clients, unless they are many.
 func (c *Calibration) links() columns.Sections {
@@ -109,9 +104,9 @@ func (c *Calibration) links() columns.Sections {
 	s := newSection("links", "client", "down Mbit/s", "up Mbit/s", "rtt ms")
 	for i := range c.Clients {
 		k := &c.Clients[i]
-		s.add(k.Name, k.DownMbps.cell(1), k.UpMbps.cell(1), k.RTTms.cell(1))
+		s.Table.Add(k.Name, k.DownMbps.cell(1), k.UpMbps.cell(1), k.RTTms.cell(1))
 	}
-	return columns.Sections{s.Section}
+	return columns.Sections{s}
 }
 
 // shared returns what all clients share.
@@ -125,10 +120,10 @@ func (c *Calibration) shared() columns.Section {
 	}
 	for _, of := range append(terms, c.Faults.terms()...) {
 		if v := of.value; v.Known() {
-			s.add(of.label, v.cell(1), v.Unit)
+			s.Table.Add(of.label, v.cell(1), v.Unit)
 		}
 	}
-	return s.Section
+	return s
 }
 
 // missing returns the terms that are not identified, if any.
@@ -150,7 +145,7 @@ func errorsSection(title string, all []Errors, notes []string) columns.Section {
 	s := newSection(title, "part", "attempts", "mean", "mean absolute", "P50", "P95")
 	s.Notes = notes
 	for _, e := range all {
-		s.add(e.Part, fmt.Sprint(e.Attempts), percent(e.Bias), percent(e.Mean), percent(e.P50), percent(e.P95))
+		s.Table.Add(e.Part, fmt.Sprint(e.Attempts), percent(e.Bias), percent(e.Mean), percent(e.P50), percent(e.P95))
 	}
-	return s.Section
+	return s
 }

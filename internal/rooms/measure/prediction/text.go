@@ -172,11 +172,9 @@ func (r *Report) floors() columns.Section {
 	}, Blocks: []columns.Block{{}}}
 	for i := range r.Repeats {
 		s := &r.Repeats[i]
-		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{
-			fmt.Sprintf("%s and %d more", s.Runs[0], len(s.Runs)-1),
+		t.Add(fmt.Sprintf("%s and %d more", s.Runs[0], len(s.Runs)-1),
 			percent(s.Floor.Mean, false), percent(s.Floor.Worst, true), percent(s.Response.MAPE, false),
-			percent(s.Response.P95, false), percent(s.Model.Mean, false), percent(s.Model.Worst, true),
-		})
+			percent(s.Response.P95, false), percent(s.Model.Mean, false), percent(s.Model.Worst, true))
 	}
 	return columns.Section{Table: t,
 		Notes: []string{"floor: each run of a configuration is predicted by the mean of its repetitions"}}
@@ -191,10 +189,8 @@ func (r *Report) models() columns.Section {
 	}, Blocks: []columns.Block{{}}}
 	for i := range r.Models {
 		m := &r.Models[i]
-		t.Blocks[0].Rows = append(t.Blocks[0].Rows, []string{
-			m.Model, percent(m.Makespan.Mean, false), percent(m.Makespan.Worst, true), percent(m.MAPE.Mean, false),
-			percent(m.MAPE.Worst, false), percent(m.P95.Mean, false), percent(m.P95.Worst, false),
-		})
+		t.Add(m.Model, percent(m.Makespan.Mean, false), percent(m.Makespan.Worst, true), percent(m.MAPE.Mean, false),
+			percent(m.MAPE.Worst, false), percent(m.P95.Mean, false), percent(m.P95.Worst, false))
 	}
 	s := columns.Section{Table: t, Notes: []string{"mean: of absolute values"}}
 	ranking := fmt.Sprintf("ranking of the %d configurations by makespan: ", r.Ranked)

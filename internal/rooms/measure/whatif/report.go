@@ -111,14 +111,13 @@ func (r *Report) Sections() columns.Sections {
 	t := columns.Table{Label: "run " + r.Run, Groups: []columns.Group{
 		{Title: "time s", Heads: []string{"median", "from", "to"}},
 		{Heads: []string{"times unchanged", "responses", "rank"}},
-	}, Blocks: []columns.Block{{}}}
-	add := func(cells ...string) { t.Blocks[0].Rows = append(t.Blocks[0].Rows, cells) }
+	}}
 	notes := []string{fmt.Sprintf("time: to the end of the last round; from, to: over %d seeds, and by the prediction "+
 		"error of %.1f %%; times unchanged: the median of seeds, 95 %% of all pairs at once; responses: that the "+
 		"server used", r.Seeds, 100*r.Error)}
 	for _, p := range r.Replayed {
 		if p.Run == r.Run {
-			add("as measured", columns.Significant(p.MeasuredS), "", "", "", "", "")
+			t.Add("as measured", columns.Significant(p.MeasuredS), "", "", "", "", "")
 		}
 	}
 	for i := range r.Rows {
@@ -133,7 +132,7 @@ func (r *Report) Sections() columns.Sections {
 				times += " to " + high
 			}
 		}
-		add(w.Label, seconds(w.TimeS), seconds(w.LowS), seconds(w.HighS), times, columns.Significant(w.Responses), rank)
+		t.Add(w.Label, seconds(w.TimeS), seconds(w.LowS), seconds(w.HighS), times, columns.Significant(w.Responses), rank)
 		if text := strings.Join(w.Set, ", "); text != "" && len(w.Set) > 1 {
 			notes = append(notes, w.Label+": "+text)
 		}
@@ -146,10 +145,10 @@ func (r *Report) Sections() columns.Sections {
 		}
 	}
 	errors := columns.Table{Label: "prediction error", Groups: []columns.Group{
-		{Heads: []string{"measured s", "predicted s", "error %"}}}, Blocks: []columns.Block{{}}}
+		{Heads: []string{"measured s", "predicted s", "error %"}}}}
 	for _, p := range r.Replayed {
-		errors.Blocks[0].Rows = append(errors.Blocks[0].Rows, []string{p.Run, columns.Significant(p.MeasuredS),
-			columns.Significant(p.PredictedS), fmt.Sprintf("%+.1f", 100*p.Error)})
+		errors.Add(p.Run, columns.Significant(p.MeasuredS), columns.Significant(p.PredictedS),
+			fmt.Sprintf("%+.1f", 100*p.Error))
 	}
 	order := "order: certain (95 %, all pairs at once); rows of one rank differ by less than the prediction error"
 	if !r.Certain {
