@@ -89,7 +89,7 @@ func (c *csvReader) next() ([]byte, error) {
 func (c *csvReader) header() error {
 	line, err := c.next()
 	if err == io.EOF {
-		return &input.ParseError{File: c.name, Problem: fmt.Sprintf("the file is empty: must have the header %s", csvHeader)}
+		return &input.ParseError{File: c.name, Problem: "the file is empty: must have the header " + csvHeader}
 	}
 	if err != nil {
 		return err

@@ -132,7 +132,8 @@ func (r *Report) Sections() columns.Sections {
 				times += " to " + high
 			}
 		}
-		t.Add(w.Label, seconds(w.TimeS), seconds(w.LowS), seconds(w.HighS), times, columns.Significant(w.Responses), rank)
+		t.Add(w.Label, seconds(w.TimeS), seconds(w.LowS), seconds(w.HighS), times, columns.Significant(w.Responses),
+			rank)
 		if text := strings.Join(w.Set, ", "); text != "" && len(w.Set) > 1 {
 			notes = append(notes, w.Label+": "+text)
 		}
