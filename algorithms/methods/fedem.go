@@ -2,6 +2,7 @@ package methods
 
 import (
 	"math"
+	"slices"
 
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
@@ -113,10 +114,7 @@ func newFedEM(s algorithms.Setup, o fedEMOptions) (*fedEM, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := 0
-	for _, n := range p.RowCounts() {
-		most = max(most, int(n))
-	}
+	most := int(slices.Max(p.RowCounts()))
 	for range s.Workers {
 		f.space = append(f.space, fedEMSpace{pi: make([]float64, o.Components), q: data.NewMatrix(o.Components, most),
 			change: make([]float64, len(start))})

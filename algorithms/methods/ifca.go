@@ -1,6 +1,8 @@
 package methods
 
 import (
+	"slices"
+
 	"fedsim/algorithms"
 	"fedsim/algorithms/kit"
 	"fedsim/config"
@@ -136,10 +138,7 @@ func newIFCA(s algorithms.Setup, o ifcaOptions) (*ifca, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := 0
-	for _, n := range p.RowCounts() {
-		most = max(most, int(n))
-	}
+	most := int(slices.Max(p.RowCounts()))
 	for range s.Workers {
 		f.losses = append(f.losses, make([]float64, most))
 	}
