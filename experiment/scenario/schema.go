@@ -188,19 +188,20 @@ func methods(table, definitions schema) {
 	table["allOf"] = []any{schema{"additionalProperties": reference("method")}}
 }
 
-// share makes a definition of the options that the same tables have, where that is shorter, and one of the
-// definitions that most of the tables have.
-func share(tables []schema, definitions schema) {
-	type group struct {
-		tables  []int
-		options schema
-	}
-	options, groups := map[string]*group{}, map[string]*group{} // by the text of an option; by tables
+// optionGroup is the options that the same tables have.
+type optionGroup struct {
+	tables  []int
+	options schema
+}
+
+// groupOptions returns groups of equal options, by their tables.
+func groupOptions(tables []schema) map[string]*optionGroup {
+	options, groups := map[string]*optionGroup{}, map[string]*optionGroup{} // by the text of an option; by tables
 	for i, table := range tables {
 		for key, value := range table["properties"].(schema) {
 			text, _ := json.Marshal(schema{key: value})
 			if options[string(text)] == nil {
-				options[string(text)] = &group{options: schema{key: value}}
+				options[string(text)] = &optionGroup{options: schema{key: value}}
 			}
 			options[string(text)].tables = append(options[string(text)].tables, i)
 		}
@@ -212,6 +213,13 @@ func share(tables []schema, definitions schema) {
 			maps.Copy(groups[of].options, one.options)
 		}
 	}
+	return groups
+}
+
+// share makes a definition of the options that the same tables have, where that is shorter, and one of the
+// definitions that most of the tables have.
+func share(tables []schema, definitions schema) {
+	groups := groupOptions(tables)
 	names, common := make([][]string, len(tables)), []string(nil)
 	for _, of := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[of]
