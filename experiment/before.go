@@ -189,13 +189,13 @@ func (t *tries) each(most float64, use func(jitter, probability float64)) {
 	const widest = 6 // standard deviations
 	from, above := t.jitter.At(-widest), 1.0
 	for i := 1; i <= cells && from < most; i++ {
-		z := float64(2*widest*i)/cells - widest
+		z := float64(float64(2*widest*i)/cells) - widest
 		to, below := min(t.jitter.At(z), most), 0.0
 		if i < cells || to == most {
 			below = t.above(to)
 		}
 		if above > below {
-			use(min(t.jitter.At(z-float64(widest)/cells), to), above-below)
+			use(min(t.jitter.At(z-float64(float64(widest)/cells)), to), above-below)
 		}
 		from, above = to, below
 	}
