@@ -129,12 +129,23 @@ type structField struct {
 
 // meansAbsent reports whether the value of the field stands for an absent key.
 func (f *structField) meansAbsent(value reflect.Value) bool {
-	return f.meaning != "" && Literal(value.Interface()) == f.absent
+	return f.meaning != "" && is(value, f.absent)
 }
 
 // means reports whether a value stands for the word of the field.
 func (f *structField) means(value reflect.Value) bool {
-	return f.word != "" && Literal(value.Interface()) == f.number
+	return f.word != "" && is(value, f.number)
+}
+
+// is reports whether Literal has a text for a value: zeros, the most frequent ones, are compared without it.
+func is(value reflect.Value, text string) bool {
+	switch kind := value.Kind(); {
+	case isCustom(value.Type()):
+	case text == "0.0" && (kind == reflect.Float64 || kind == reflect.Float32), text == "0" && value.CanInt(),
+		text == `""` && kind == reflect.String, text == "false" && kind == reflect.Bool:
+		return value.IsZero()
+	}
+	return Literal(value.Interface()) == text
 }
 
 // literalOf returns a value of a type as Literal does. It panics if the text is no such value.
