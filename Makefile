@@ -22,13 +22,13 @@ PLATFORMS = baseline,v3,386,arm64,riscv64,s390x
 build:
 	$(GO) build -buildvcs=auto -o bin/fedsim ./cmd/fedsim
 
-# Tests every mechanism on small cases; test-long runs the tests that take seconds, too, those of PACKAGES.
+# Tests every mechanism on small cases; test-long runs the tests that take seconds, too, of PACKAGES those of RUN.
 test:
 	$(GO) test -short -timeout 30m ./...
 	@$(MAKE) --no-print-directory test-python
 
 test-long:
-	$(GO) test -timeout 30m $(or $(PACKAGES),./...)
+	$(GO) test -timeout 30m $(if $(RUN),-run '$(RUN)') $(or $(PACKAGES),./...)
 
 # Tests pyfedsim with Python 3.10 or later, NumPy and pytest. If python3 has no NumPy or no
 # pytest, they are installed once from PyPI to ~/.cache/fedsim; without a network the tests are
@@ -66,7 +66,7 @@ race:
 race-packages race-commands: export GORACE ?= atexit_sleep_ms=20
 
 race-packages:
-	$(GO) test -race -short -timeout 30m $(CONCURRENT)
+	$(GO) test -race -short -timeout 30m $(or $(RACED),$(CONCURRENT))
 
 race-commands: # the linker takes one core, so it runs beside the tests of packages
 	$(GO) test -race -short -timeout 30m -run '^TestScripts$$/^run_(workers|interrupt|resume)$$' ./cmd/fedsim/command
