@@ -37,7 +37,7 @@
 //   - radios: the power of a radio, and how long it takes to wake
 //   - energy: what clients draw from their batteries, and when these are checked
 //   - sharedLinks: transfers that share links, or whose rates change
-//   - presence: who is available by a trace
+//   - presence: the clients that are available by a trace
 //   - preparation: what attempts meet, and how long they will take
 //   - prospects: what clients can never do
 //   - meter: what clients have computed and moved

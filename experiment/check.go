@@ -133,7 +133,7 @@ func Before(ctx context.Context, experiments []scenario.Experiment) (list []*Fir
 		run := job.Candidates[0].WithSeed(job.Seeds[0])
 		factory, known := algorithms.Lookup(run.Algorithm)
 		if !known {
-			return nil, fmt.Errorf("run %s: another program drives it, and decides what a try is", run.ID)
+			return nil, fmt.Errorf("run %s: another program drives it: its tries are not known before", run.ID)
 		}
 		sized, err := c.prepare.sizesOf(&run.Settings)
 		if err != nil {

@@ -83,7 +83,7 @@ func lineValues(r *results.Run, keys []string) (values []string) {
 	return values
 }
 
-// lineText returns the values of keys with their names, which methods and words of a named axis do without.
+// lineText returns the values of keys, each after its name. Methods and words of a named axis have no name before them.
 func lineText(keys, values []string) string {
 	var text []string
 	for k, key := range keys {

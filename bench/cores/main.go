@@ -116,7 +116,7 @@ func (w work) seconds(p runs.Program, dir string, workers, rounds int) (float64,
 	return spent(r)
 }
 
-// alone runs the work in so many processes at once, of one core each, and returns the time of the last to end.
+// alone runs the work in a number of processes at once, each on one core, and returns the time until all have ended.
 func (w work) alone(p runs.Program, dir string, processes, rounds int) (float64, error) {
 	var dirs []string
 	for i := range processes {

@@ -386,7 +386,7 @@ func (s *Settings) validateMethod(check *config.Checker, label string, method *M
 	s.checkMethodData(check, label, method.Algorithm == Driven, &about)
 }
 
-// checkMethodData reports data that do not fit a method, and sets what the method holds of them.
+// checkMethodData reports data that do not fit a method, and sets the vectors and numbers that a client keeps for it.
 func (s *Settings) checkMethodData(check *config.Checker, label string, driven bool, about *algorithms.Description) {
 	learns := s.Run.Mode == Learning
 	if (about.Model == algorithms.PersonalModels || about.Learns.OwnTasks) && learns {

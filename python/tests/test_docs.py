@@ -16,12 +16,12 @@ from test_calibration import write
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
+pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the page is not in the sdist")
+
 
 @pytest.mark.slow
 def test_python_page(fedsim: Path, tmp_path: Path) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed")
-    if not PAGE.is_file():
-        pytest.skip("the page is not in the sdist")
     page = PAGE.read_text().partition("\n## A model of your own\n")[0]
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 3
@@ -43,8 +43,6 @@ def test_python_page(fedsim: Path, tmp_path: Path) -> None:
 @pytest.mark.once
 def test_the_model_of_the_page(fedsim: Path, tmp_path: Path) -> None:
     """Run line.toml with line.py, and check them."""
-    if not PAGE.is_file():
-        pytest.skip("the page is not in the sdist")
     for name in ("line.py", "line.toml"):
         block = re.search(rf"^`{name}`\n\n```\w+\n(.*?)^```", PAGE.read_text(), re.M | re.S)
         assert block is not None
@@ -71,8 +69,6 @@ def test_the_model_of_the_page(fedsim: Path, tmp_path: Path) -> None:
 def test_the_torch_model_of_the_page(fedsim: Path, tmp_path: Path) -> None:
     """Check layers.py, and let it learn."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    if not PAGE.is_file():
-        pytest.skip("the page is not in the sdist")
     block = re.search(r"^`layers.py`\n\n```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
     assert block is not None
     (tmp_path / "layers.py").write_text(block[1])
@@ -105,8 +101,6 @@ pyfedsim.run("layers.toml", allow_external=True, figures=False)""",
 @pytest.mark.usefixtures("fedsim")
 def test_the_download_of_the_page(tmp_path: Path) -> None:
     """The files are there: nothing is fetched from a network."""
-    if not PAGE.is_file():
-        pytest.skip("the page is not in the sdist")
     data = Path(os.environ.get("FEDSIM_DATA", "missing")) / "mnist"
     if not data.is_dir():
         pytest.skip(f"no {data}: set FEDSIM_DATA to the folder that has mnist")
@@ -143,8 +137,6 @@ def in_folder(folder: Path, code: str) -> None:
 @pytest.mark.usefixtures("fedsim")
 def test_the_calibration_of_the_page(tmp_path: Path) -> None:
     """Its logs are of test_calibration.py."""
-    if not PAGE.is_file():
-        pytest.skip("the page is not in the sdist")
     for number, size in enumerate([100_000, 100_000, 200_000, 400_000]):
         write(tmp_path / f"run{number + 1}.csv", [size], [1 + number])
     block = re.search(
@@ -159,8 +151,6 @@ def test_the_calibration_of_the_page(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("fedsim")
 def test_the_method_of_the_page(tmp_path: Path) -> None:
     """Run momentum.py as an argument, and from a file."""
-    if not PAGE.is_file():
-        pytest.skip("the page is not in the sdist")
     page = PAGE.read_text().partition("\n## A method of your own\n")[2]
     code, table = (
         re.search(rf"^```{kind}\n(.*?)^```", page, re.M | re.S) for kind in ("python", "toml")

@@ -116,7 +116,7 @@ func Asked(c *config.Checker, asked, clients int, method *algorithms.Description
 		fmt.Sprintf("must be left out: %s needs a response of every device", method.Name))
 }
 
-// Coding reports what the codes of messages do not go with: the method with the given options,
+// Coding reports settings that exclude codes of messages: the method with the given options,
 // and costs and links that do not know sizes of messages. Noisy is true when noise is
 // added to clipped updates.
 func Coding(c *config.Checker, f *federation.Config, codes *algorithms.Coding, noisy bool,
